@@ -49,12 +49,12 @@ REST_SECONDS = 15.0  # pause in which the work of an attack ends
 
 
 def attack(
-    number: int, ports: Sequence[int], database: Path, seconds: float, begun: Any, outcomes: Any
+    number: int, ports: Sequence[int], database: Path, seconds: float, started: Any, outcomes: Any
 ) -> None:
     """Attack for some time in a separate process; put the counts of responses into `outcomes`."""
     chosen = ATTACKS[number]
     chosen.request(0)  # built in advance, so that its cost is not measured
-    begun.set()
+    started.set()
     until = time.monotonic() + seconds
     counts: Counter[str] = Counter()
     numbers = itertools.count()
@@ -176,11 +176,11 @@ def measure(
         asyncio.run(scorer.run(rate, seconds))
         return scorer, ""
     context = multiprocessing.get_context("spawn")
-    begun, outcomes = context.Event(), context.Queue()
-    arguments = (number, ports, database, seconds + 2, begun, outcomes)
+    started, outcomes = context.Event(), context.Queue()
+    arguments = (number, ports, database, seconds + 2, started, outcomes)
     attacker = context.Process(target=attack, args=arguments, daemon=True)
     attacker.start()
-    begun.wait()
+    started.wait()
     time.sleep(1)
     asyncio.run(scorer.run(rate, seconds))
     counts = outcomes.get(timeout=120)

@@ -1,9 +1,9 @@
 """Microseconds to score documents with a network on one thread, compared with ONNX Runtime; medians.
 
 ONNX Runtime computes the same graph: float32 features, cast, missing values replaced, standardised, matrix
-products with relu between them. The graph in double has the precision of Rankery, the graph in float half of
-it. Measurements alternate. Numbers in parentheses are multiples of Rankery's time. Differences are the
-largest from Rankery's scores, relative to the largest score.
+products with relu between them. The graph in double has the precision of Rankery, the graph in float half
+that precision. Measurements alternate. Numbers in parentheses are multiples of Rankery's time. Differences
+are the largest from Rankery's scores, relative to the largest score.
 """
 
 import argparse

@@ -58,8 +58,8 @@ def measure_in_process(tool: str, scheme: str, epochs: int, threads: int) -> dic
     command += ["--threads", str(threads), "--epochs", str(epochs)]
     # As in a worker: waiting OpenMP threads do not take processors from the threads of XLA.
     environment = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000", **os.environ}
-    made = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=environment)
-    result: dict[str, float] | None = json.loads(made.stdout.splitlines()[-1])
+    process = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=environment)
+    result: dict[str, float] | None = json.loads(process.stdout.splitlines()[-1])
     return result
 
 

@@ -61,7 +61,7 @@ class Measurements:
 
 
 def measure_split(split: Split, spec: AutoSpec, *, rivals: bool) -> Measurements:
-    """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
+    """Train automatically, and measure the training and each of its candidates on the test queries."""
     training: AutoTrained = auto_train(spec, split.training)
     trials = Trials(spec, split.training, threads=1, clock=time.monotonic)
     selected = training.selected
@@ -97,30 +97,32 @@ def measure_split(split: Split, spec: AutoSpec, *, rivals: bool) -> Measurements
 
 def table(name: str, runs: Sequence[Measurements]) -> Table:
     """Return the means over all test queries of one dataset or family."""
-    ways = [way for way in runs[0].values if all(way in run.values for run in runs)]
+    models = [model for model in runs[0].values if all(model in run.values for run in runs)]
     rivals = [rival for rival in runs[0].rivals if all(rival in run.rivals for run in runs)]
-    pooled = {way: np.concatenate([run.values[way] for run in runs]) for way in ways}
+    pooled = {model: np.concatenate([run.values[model] for run in runs]) for model in models}
     pooled |= {rival: np.concatenate([run.rivals[rival] for run in runs]) for rival in rivals}
-    means = {way: float(np.nanmean(values)) for way, values in pooled.items()}
-    best = max((way for way in ways if not way.startswith("auto")), key=means.__getitem__)
-    errors = {way: float(np.nanstd(values) / len(values) ** 0.5) for way, values in pooled.items()}
+    means = {model: float(np.nanmean(values)) for model, values in pooled.items()}
+    best = max((model for model in models if not model.startswith("auto")), key=means.__getitem__)
+    errors = {model: float(np.nanstd(values) / len(values) ** 0.5) for model, values in pooled.items()}
     estimate = {prefer: np.mean([run.estimates[prefer] for run in runs]) for prefer in runs[0].estimates}
-    made = Table(title=f"{name} ({np.mean([run.seconds for run in runs]):.0f} s a training)")
+    means_table = Table(title=f"{name} ({np.mean([run.seconds for run in runs]):.0f} s a training)")
     for heading in ("model", "test", "own estimate", "regret", "p against the best"):
-        made.add_column(heading, justify="right")
-    for way in sorted(pooled, key=means.__getitem__, reverse=True):
-        prefer = way.removeprefix("auto, ")
+        means_table.add_column(heading, justify="right")
+    for model in sorted(pooled, key=means.__getitem__, reverse=True):
+        prefer = model.removeprefix("auto, ")
         own = f"{estimate[prefer]:.4f}" if prefer in estimate else ""
-        test = f"{means[way]:.4f} ± {1.96 * errors[way]:.4f}"
-        made.add_row(way, test, own, f"{means[best] - means[way]:+.4f}", _p_value(pooled, best, way))
-    return made
+        test = f"{means[model]:.4f} ± {1.96 * errors[model]:.4f}"
+        means_table.add_row(
+            model, test, own, f"{means[best] - means[model]:+.4f}", _p_value(pooled, best, model)
+        )
+    return means_table
 
 
 def candidate_table(runs: Sequence[Measurements]) -> Table:
     """Return a table of candidates, sorted by the share of runs within .003 of the best, per second."""
-    made = Table(title=f"Value per second over {len(runs)} trainings")
+    candidates = Table(title=f"Value per second over {len(runs)} trainings")
     for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
-        made.add_column(heading, justify="right")
+        candidates.add_column(heading, justify="right")
     names = sorted({name for run in runs for name in run.seconds_by_candidate if name in run.values})
     rows = []
     for name in names:
@@ -133,14 +135,14 @@ def candidate_table(runs: Sequence[Measurements]) -> Table:
         seconds = float(np.mean([run.seconds_by_candidate[name] for run in tested]))
         rows.append((name, float(np.mean(np.array(regrets) <= CLOSE)), float(np.mean(regrets)), seconds))
     for name, close, regret, seconds in sorted(rows, key=lambda row: -row[1] / max(row[3], 1e-9)):
-        made.add_row(name, f"{close:.0%}", f"{regret:.4f}", f"{seconds:.1f}")
-    return made
+        candidates.add_row(name, f"{close:.0%}", f"{regret:.4f}", f"{seconds:.1f}")
+    return candidates
 
 
-def _p_value(pooled: Mapping[str, Float64Array], best: str, way: str) -> str:
-    if way == best:
+def _p_value(pooled: Mapping[str, Float64Array], best: str, model: str) -> str:
+    if model == best:
         return ""
-    differences = pooled[best] - pooled[way]
+    differences = pooled[best] - pooled[model]
     return f"{randomisation_p_values(differences[~np.isnan(differences)][:, np.newaxis], 10_000, 0)[0]:.3f}"
 
 

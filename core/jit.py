@@ -30,7 +30,7 @@ def compiled(function: Kernel) -> Kernel:
     return _compile(function, fastmath=FASTMATH)
 
 
-def bare(function: Kernel) -> Kernel:
+def nonallocating(function: Kernel) -> Kernel:
     """Compile a kernel that allocates nothing, without reference counts on the arrays it touches.
 
     Reference counts change by atomic operations, which take longer than the work of a one-microsecond
@@ -40,7 +40,7 @@ def bare(function: Kernel) -> Kernel:
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Compile like `bare`, inlined into the callers, for a kernel whose call costs more than its loop."""
+    """Compile like `nonallocating`, but inlined: for a kernel whose call costs more than its loop."""
     return _compile(function, fastmath=FASTMATH, _nrt=False, forceinline=True)
 
 
@@ -49,18 +49,18 @@ def exact(function: Kernel) -> Kernel:
     return _compile(function, fastmath=False)
 
 
-def exact_bare(function: Kernel) -> Kernel:
+def exact_nonallocating(function: Kernel) -> Kernel:
     """Compile like `exact`, for a kernel that allocates nothing, without reference counts."""
     return _compile(function, fastmath=False, _nrt=False)
 
 
 def exact_inlined(function: Kernel) -> Kernel:
-    """Compile like `exact_bare`, inlined into the callers."""
+    """Compile like `exact_nonallocating`, inlined into the callers."""
     return _compile(function, fastmath=False, _nrt=False, forceinline=True)
 
 
-def fused_bare(function: Kernel) -> Kernel:
-    """Compile like `exact_bare`, but a product may be fused with the sum that follows it."""
+def fused_nonallocating(function: Kernel) -> Kernel:
+    """Compile like `exact_nonallocating`, but a product may be fused with the sum that follows it."""
     return _compile(function, fastmath={"contract"}, _nrt=False)
 
 

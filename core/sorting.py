@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.jit import bare, compiled, inlined
+from core.jit import compiled, inlined, nonallocating
 from core.types import Float64Array, Int64Array, UInt64Array
 
 _SHORT = 64  # number of documents up to which counting is faster than buckets
@@ -13,7 +13,7 @@ _MAX_SELECTION_DEPTH = 24  # at a larger depth, the maxima of groups exclude too
 SORT_PADDING = _SHORT
 
 
-@bare
+@nonallocating
 def _rank_by_counting(
     scores: Float64Array, start: int, n: int, order: Int64Array, keys: Float64Array, higher: Int64Array
 ) -> None:
@@ -43,7 +43,7 @@ def _rank_by_counting(
         higher[tie_counter] += 1
 
 
-@bare
+@nonallocating
 def _distribute(
     scores: Float64Array,
     start: int,
@@ -76,7 +76,7 @@ def _distribute(
         sorted_scores[rank] = scores[first + i]
 
 
-@bare
+@nonallocating
 def _insertion_sort(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
     """Sort documents within buckets by insertion; return False if that takes too many moves."""
     moves_left = n * _MAX_MOVES_PER_DOCUMENT
@@ -110,7 +110,7 @@ def sort_counters(n: int) -> Int64Array:
     return np.empty(max(_buckets(n), 2 * _SHORT), np.int64)
 
 
-@bare
+@nonallocating
 def merge_sort(
     scores: Float64Array | UInt64Array, start: int, n: int, order: Int64Array, spare: Int64Array
 ) -> None:
@@ -136,7 +136,7 @@ def merge_sort(
         order[i] = source[i]
 
 
-@bare
+@nonallocating
 def rank_descending(
     scores: Float64Array,
     start: int,
@@ -172,7 +172,7 @@ def rank_descending(
     merge_sort(scores, start, n, order, spare)
 
 
-@bare
+@nonallocating
 def _select_highest(
     scores: Float64Array,
     start: int,
@@ -215,7 +215,7 @@ def _select_highest(
     return True
 
 
-@bare
+@nonallocating
 def rank_highest(
     scores: Float64Array,
     start: int,

@@ -87,9 +87,10 @@ class AuditMiddleware(HttpMiddleware):
         is_unauthenticated = caller is ANONYMOUS or (
             caller.key_id is None and status >= HTTPStatus.BAD_REQUEST
         )
-        return (
-            not is_unauthenticated or self._unauthenticated.take(rate_limit_key(scope), time.monotonic()) == 0
-        )
+        if not is_unauthenticated:
+            return True
+        wait_seconds = self._unauthenticated.take(rate_limit_key(scope), time.monotonic())
+        return wait_seconds == 0
 
 
 def _add_entry(scope: Scope, status: int) -> None:

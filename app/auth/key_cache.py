@@ -80,8 +80,8 @@ class ApiKeyCache:
         self._remember(credential, caller, read_at)
         return caller
 
-    def invalidate_absence_of_keys(self) -> None:
-        """Invalidate the cached absence of keys after one was created."""
+    def invalidate_keys_exist(self) -> None:
+        """Invalidate the cached value of `keys_exist` after a key was created."""
         self._existence_read_at = float("-inf")
 
     def invalidate_key(self, key_id: str) -> None:
@@ -98,8 +98,8 @@ class ApiKeyCache:
         with self._lock:
             self._callers.pop(session, None)
 
-    def claim_use_recording(self, key_id: str) -> bool:
-        """Return whether to record a use of the key: True once per minute, even if recording fails."""
+    def should_record_use(self, key_id: str) -> bool:
+        """Return True for the first use of the key in each minute, even if recording it fails."""
         recorded_at, now = self._recorded_at.get(key_id), time.monotonic()
         if recorded_at is not None and now - recorded_at < LAST_USE_INTERVAL.total_seconds():
             return False

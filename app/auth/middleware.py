@@ -47,7 +47,7 @@ class AuthMiddleware(HttpMiddleware):
         with limited_to(caller_in(scope).projects):
             await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and authenticator.key_cache.claim_use_recording(key_id):
+        if key_id is not None and authenticator.key_cache.should_record_use(key_id):
             await AFTER_RESPONSE.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:

@@ -72,7 +72,7 @@ def create_key(
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
-    authenticator.key_cache.invalidate_absence_of_keys()
+    authenticator.key_cache.invalidate_keys_exist()
     response.headers["Cache-Control"] = "no-store"
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 

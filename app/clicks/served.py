@@ -109,11 +109,11 @@ def make_served_log(
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         period = ServedPeriod.of_model(tx, body.model, since, until)
-        project = tx.projects.of_new(body.project, tx.models.resolve(body.model).project)
+        project = tx.projects.for_new_object(body.project, tx.models.resolve(body.model).project)
         name = body.name or f"served by {body.model}"
         log, job = queue_served_log(tx, name, period, options, key_id=caller.key_id, project=project)
         created = idempotency.keep(tx, accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 
@@ -140,9 +140,9 @@ def make_interleaved_log(
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         row = tx.interleavings.get(body.interleaving_id)
-        project = tx.projects.of_new(body.project, row.project)
+        project = tx.projects.for_new_object(body.project, row.project)
         lists, name = InterleavedLists(row.id), body.name or row.name
         log, job = queue_served_log(tx, name, lists, {}, key_id=caller.key_id, project=project)
         created = idempotency.keep(tx, accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created

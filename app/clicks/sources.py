@@ -21,7 +21,7 @@ from core.errors import InvalidInput
 from core.store import new_id
 from core.store.sources.source_urls import AllowedUrls
 
-# Matches before the router of uploads, whose description in the OpenAPI document covers both.
+# Registered before the router of uploads, which has the same path and describes both in the OpenAPI document.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
 
 
@@ -64,7 +64,7 @@ def import_click_log(
         )
         job = uploads.queue_reading(tx, log, caller.key_id, remaining_bytes)
         created = idempotency.keep(tx, uploads.accepted_log(log))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 

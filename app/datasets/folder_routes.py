@@ -106,5 +106,5 @@ def create_folder_datasets(
         datasets = requested.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
         created = idempotency.keep(tx, accepted_dataset(datasets[0]))
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)
     return created

@@ -81,7 +81,7 @@ def read_again(
         max_bytes = tx.quotas.remaining_bytes(caller.key_id, settings.max_stored_bytes) if limited else None
         job = queue_ingestion(tx, dataset, caller.key_id, max_bytes)
         created = idempotency.keep(tx, accepted_dataset(dataset))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 

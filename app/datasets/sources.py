@@ -193,7 +193,7 @@ class RequestedSources:
         return schemas.checked_name(base_name if part is None else f"{base_name} {part}")
 
 
-# Matches before the router of uploads, whose description in the OpenAPI document covers both.
+# Registered before the router of uploads, which has the same path and describes both in the OpenAPI document.
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRoute)
 
 
@@ -226,7 +226,7 @@ def import_datasets(
         datasets = requested.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id, remaining_bytes) for dataset in datasets]
         created = idempotency.keep(tx, accepted_dataset(datasets[0]))
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)
     return created
 
 

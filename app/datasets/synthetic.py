@@ -167,5 +167,5 @@ def create_synthetic_dataset(
         dataset = tx.datasets.add(name, source, key_id=caller.key_id, project=body.project)
         job = queue_ingestion(tx, dataset, caller.key_id)
         created = idempotency.keep(tx, accepted_dataset(dataset))
-    services.submitted(job)
+    services.wake_workers(job)
     return created

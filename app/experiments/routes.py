@@ -97,7 +97,7 @@ def create_experiment(
         row, jobs = submit_experiment(tx, services.settings, body, caller.key_id)
         shown = _with_report(services, row, _fields(tx, [row])[0])
         created = idempotency.keep(tx, accepted(shown, f"/v1/experiments/{row.id}"))
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)
     return created
 
 

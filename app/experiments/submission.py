@@ -75,7 +75,9 @@ def submit_experiment(
 def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
     """Return the requested project, or that of the training data."""
     datasets = request.dataset_ids
-    return tx.projects.of_new(request.project, tx.datasets.get(datasets.train).project if datasets else None)
+    return tx.projects.for_new_object(
+        request.project, tx.datasets.get(datasets.train).project if datasets else None
+    )
 
 
 def _kind_of_data(request: ExperimentRequest) -> str | None:

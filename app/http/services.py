@@ -51,7 +51,7 @@ class Services:
     store: Store
     wake_ups: WakeUps
 
-    def submitted(self, *jobs: Job) -> None:
+    def wake_workers(self, *jobs: Job) -> None:
         """Log committed jobs and wake workers for them."""
         for job in jobs:
             _log.info("job.submitted", job_id=job.id, kind=job.kind)

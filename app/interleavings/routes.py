@@ -64,7 +64,7 @@ def create_interleaving(
             model_ids=None if models is None else [model.id for model in models],
             rule={"error": body.error, "miss": body.miss, "difference": body.difference},
             key_id=caller.key_id,
-            project=tx.projects.of_new(body.project),
+            project=tx.projects.for_new_object(body.project),
             **body.model_dump(include={"method", "length", "seed", "unit", "click_window_seconds"}),
         )
         created = schemas.Interleaving.of(row).model_dump(mode="json")

@@ -60,7 +60,7 @@ def create_job(
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = submit(tx, body, caller.key_id)
         created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 
@@ -86,7 +86,7 @@ def create_jobs(
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
         jobs = submit_all(tx, body, caller.key_id)
         created = idempotency.keep(tx, accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs"))
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)
     return created
 
 

@@ -141,7 +141,7 @@ def _label(services: Services, kind: str, body: LabelRequest) -> Labelled:  # ty
     project = body.project
     if body.moves:
         with services.store.read() as tx:
-            project = tx.projects.of_new(project)
+            project = tx.projects.for_new_object(project)
     changes = LabelChanges(body.tags, body.moves, project)
     object_ids = body.object_ids(services.store, KINDS[kind])
     labelling = label_objects(services.store, KINDS[kind], object_ids, changes, dry_run=body.dry_run)

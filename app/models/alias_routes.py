@@ -80,7 +80,7 @@ def set_alias(
             job = tx.enqueue(promotion(row, challenger, gate), caller.key_id, labels)
             queued = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
     if job is not None:
-        services.submitted(job)
+        services.wake_workers(job)
         return queued
     references.invalidate()
     return model

@@ -73,7 +73,7 @@ class AliasList(ResponseModel):
     items: list[Alias]
     gates_without_version: list[str] = Field(
         default_factory=list,
-        description="Aliases with a gate that point at no version, in alphabetical order; absent without any",
+        description="Aliases with a gate that point at no version, in alphabetical order; absent if none",
         exclude_if=lambda aliases: not aliases,
     )
 

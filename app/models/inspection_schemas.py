@@ -30,7 +30,7 @@ class FeaturePermutation(ResponseModel):
 
 
 class Response(ResponseModel):
-    """Scores of the sampled documents when all have the same value."""
+    """Scores of the sampled documents if the feature has the same value in all."""
 
     mean: float
     lower: float = Field(description="10th percentile of the scores")
@@ -90,7 +90,7 @@ class InspectionPage(PageModel):
     items: list[InspectionEntry]
 
 
-_LOSS: Json = {"mean": 0.0712, "standard_error": 0.0009, "lower": 0.0671, "upper": 0.0755}
+_IMPORTANCE: Json = {"mean": 0.0712, "standard_error": 0.0009, "lower": 0.0671, "upper": 0.0755}
 _RESPONSE: Json = {"mean": 0.41, "lower": -0.2, "upper": 0.9}
 
 
@@ -112,7 +112,7 @@ class Inspection(InspectionEntry):
             "created_at": "2026-01-05T10:02:12Z",
             "contract": CONTRACT_EXAMPLE,
             "baseline": SUMMARY_EXAMPLE,
-            "importance": [{"feature": "bm25", **_LOSS}],
+            "importance": [{"feature": "bm25", **_IMPORTANCE}],
             "partial_dependence": [
                 {
                     "feature": "bm25",

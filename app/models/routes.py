@@ -269,7 +269,7 @@ def reproduce_model(
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = tx.enqueue(resolved, caller.key_id, Labels(project=model.project))
         created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
-    services.submitted(job)
+    services.wake_workers(job)
     return created
 
 
@@ -296,5 +296,5 @@ def distil_model(
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = submit(tx, distillation(tx, tx.models.resolve(ref), body), caller.key_id)
         created = idempotency.keep(tx, accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"))
-    services.submitted(job)
+    services.wake_workers(job)
     return created

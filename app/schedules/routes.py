@@ -47,7 +47,7 @@ def create_schedule(
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
-        project = tx.projects.of_new(body.project or body.job.project)
+        project = tx.projects.for_new_object(body.project or body.job.project)
         requested = requested_job(body.job, project)
         row = tx.schedules.add(
             name=body.name,

@@ -24,8 +24,8 @@ from core.store.repositories.interleavings import assigned_lists
 from core.store.tables import Interleaving
 from core.store.visibility import visible_projects
 
-# A cached interleaving older than the first age is refreshed in the background. Requests for one older than
-# the second age wait for the refresh, so that a deleted interleaving is served no longer.
+# A cached interleaving older than `_REFRESH_SECONDS` is refreshed in the background. Requests for one older
+# than `_MAX_AGE_SECONDS` wait for the refresh: a deleted interleaving is not served after that.
 _REFRESH_SECONDS = 0.5
 _MAX_AGE_SECONDS = 1.0
 _MAX_CACHED_INTERLEAVINGS = 1_000
@@ -40,7 +40,7 @@ class InterleavedList:
 
     Attributes:
         documents: Ids of its documents, best first.
-        kept: Whether the user got the list before.
+        kept: Whether the list is one that the user got before, rather than a new one.
     """
 
     ranking_id: str

@@ -122,7 +122,7 @@ class Contribution(ResponseModel):
 
     feature: str = Field(examples=["bm25"])
     value: float | str | None = Field(
-        description="Value of the document, or text of a category; null if missing", examples=[12.5]
+        description="Value of the feature, or text of its category; null if missing", examples=[12.5]
     )
     contribution: float = Field(
         description="Shapley value for trees, integrated gradient for linear scorers and networks, weighted"

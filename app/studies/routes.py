@@ -265,4 +265,4 @@ def _wake(services: Services, job_ids: list[str]) -> None:
     """Wake workers for queued jobs after they were committed."""
     with services.store.read() as tx:
         jobs = tx.jobs.get_many(job_ids)
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)

@@ -115,7 +115,7 @@ def _problems(request: StudyRequest) -> Iterator[InputProblem]:
 
 
 def _base(tx: Transaction, requested: Json) -> Json:
-    """Return the training job of the base as JSON, with the loss as requested."""
+    """Return the JSON of the training job that trials vary, with the loss as requested."""
     base = requested["base"]
     rounds = base["early_stopping_rounds"]
     metric = requested["objective"]["metric"]
@@ -152,7 +152,7 @@ _BASE_FIELDS = (
 
 
 def _at_study_pointer(problem: InputProblem) -> InputProblem:
-    """Return a problem of a training with the pointer of its cause in the study."""
+    """Convert the pointer of a training's problem to the field of the study that caused it."""
     first = problem.pointer.split("/")[1] if problem.pointer else ""
     if first in _BASE_FIELDS:
         return InputProblem(f"/base{problem.pointer}", problem.detail)

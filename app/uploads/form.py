@@ -320,7 +320,7 @@ def record_files(
     except BaseException:
         services.store.artifacts.delete_all(folders)
         raise
-    services.submitted(*jobs)
+    services.wake_workers(*jobs)
     return created
 
 

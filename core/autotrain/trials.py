@@ -165,9 +165,7 @@ class Trials:
             return str(ExtraMissing("training a network", "neural"))
         spec = self.training(candidate)
         try:
-            check_labels(
-                LabelRange.of(self.dataset.labels), spec.loss, spec.followed_metrics, spec.conventions
-            )
+            check_labels(LabelRange.of(self.dataset.labels), spec.loss, spec.all_metrics, spec.conventions)
         except InvalidInput as error:
             return str(error)
         limit = self.spec.memory_bytes

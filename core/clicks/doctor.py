@@ -47,8 +47,8 @@ def moving_pairs(log: ClickLog) -> tuple[int, int]:
 
 def _reading_findings(report: ReadingReport, n_lists: int) -> Iterator[Finding]:
     lists = report.lists_from_0 + report.lists_from_1
-    is_mixed = report.ranks_1 > report.ranks_0 or report.lists_from_1 > _MIXED_SHARE * lists
-    if report.ranks_0 and report.lists_from_1 and is_mixed:
+    is_mixed = report.events_at_rank_1 > report.events_at_rank_0 or report.lists_from_1 > _MIXED_SHARE * lists
+    if report.events_at_rank_0 and report.lists_from_1 and is_mixed:
         yield Finding.of_share(
             "mixed-rank-bases",
             "warning",

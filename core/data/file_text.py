@@ -8,7 +8,7 @@ import numpy.typing as npt
 from core.data.text_kernel import LINE_FEED
 from core.data.texts import Texts
 from core.errors import DatasetError, DatasetProblem
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.names import MAX_SHORTENED_LENGTH, shortened
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
@@ -94,7 +94,7 @@ def span_texts(source: FileText, starts: Int64Array, lengths: Int32Array) -> Tex
         return Texts.of(map(source.slice, starts.tolist(), stops.tolist()))
 
 
-@exact_bare
+@exact_nonallocating
 def _copy(text: Text, starts: Int64Array, offsets: Int64Array, data: npt.NDArray[np.uint8]) -> None:
     for i in range(len(starts)):
         first = np.uint64(offsets[i])

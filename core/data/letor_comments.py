@@ -9,7 +9,7 @@ import numpy.typing as npt
 from core.data.file_text import FileText, span_texts
 from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, same_bytes, skip_blanks, word_stop
 from core.data.texts import Texts
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.ranges import over_ranges
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
@@ -50,7 +50,7 @@ def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int6
     return values, lengths, not others.any()
 
 
-@exact_bare
+@exact_nonallocating
 def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
     """Store start and stop of each key's first occurrence in `keys`, (n, 2); return the number of keys."""
     size, n_keys = np.uint64(len(text)), 0
@@ -66,7 +66,7 @@ def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
     return n_keys
 
 
-@exact_bare
+@exact_nonallocating
 def _find_values(
     first: int,
     last: int,
@@ -83,7 +83,7 @@ def _find_values(
         others[row] = _store_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
 
 
-@exact_bare
+@exact_nonallocating
 def _store_values(
     text: Text,
     at: np.uint64,

@@ -19,7 +19,7 @@ from core.data.text_kernel import (
     token_stop,
     word_stop,
 )
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.text.bytes_kernel import Text
 from core.types import Float32Array, Int32Array, Int64Array
 
@@ -42,7 +42,7 @@ MAX_FEATURE_ID = 1_000_000
 _ONE = np.uint64(1)
 
 
-@exact_bare
+@exact_nonallocating
 def measure(
     first: int, last: int, text: Text, cuts: Int64Array, has_queries: bool, shape: Int64Array
 ) -> None:
@@ -60,7 +60,7 @@ def measure(
         _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])
 
 
-@exact_bare
+@exact_nonallocating
 def _measure_chunk(text: Text, start: int, stop: int, has_queries: bool, shape: Int64Array) -> None:
     at, size = np.uint64(start), np.uint64(stop)
     rows, largest_at = 0, np.uint64(0)
@@ -84,7 +84,7 @@ def _measure_chunk(text: Text, start: int, stop: int, has_queries: bool, shape: 
     shape[0], shape[1], shape[2], shape[3] = rows, largest, largest_at, smallest
 
 
-@exact_bare
+@exact_nonallocating
 def fill(
     first: int,
     last: int,
@@ -148,7 +148,7 @@ def fill(
         )
 
 
-@exact_bare
+@exact_nonallocating
 def _fill_chunk(
     text: Text,
     start: int,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from core.data.text_kernel import is_token_end, token_stop
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.text.bytes_kernel import Text
 from core.text.decimal_kernel import CUT, read_decimal, read_short_decimal
 from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
@@ -35,7 +35,7 @@ def read_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uin
     return kind, stop, value
 
 
-@exact_bare
+@exact_nonallocating
 def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uint64, float]:
     """Read any token: a number of many digits or with an exponent, or a word."""
     stop = token_stop(text, at, size)
@@ -52,7 +52,7 @@ def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.u
     return MALFORMED, stop, 0.0
 
 
-@exact_bare
+@exact_nonallocating
 def _float32_kind(kind: int, value: float) -> int:
     if kind == CUT and _straddles(value):
         return UNDECIDED
@@ -61,13 +61,13 @@ def _float32_kind(kind: int, value: float) -> int:
     return INFINITE if INFINITE_FROM <= abs(value) < np.inf else TOO_LARGE
 
 
-@exact_bare
+@exact_nonallocating
 def _straddles(value: float) -> bool:
     """Return whether a float64 and the next one farther from 0 round to different float32."""
     return bool(np.float32(value) != np.float32(np.nextafter(value, np.copysign(np.inf, value))))
 
 
-@exact_bare
+@exact_nonallocating
 def _spells(text: Text, start: np.uint64, stop: np.uint64, word: Any) -> bool:
     if stop - start != np.uint64(len(word)):
         return False

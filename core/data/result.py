@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.types import Float32Array, Int64Array
 
 
@@ -89,7 +89,7 @@ def _scattered(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[i
     return tuple(scattered.values())
 
 
-@exact_bare
+@exact_nonallocating
 def _permute(matrix: Float32Array, order: Int64Array, done: np.ndarray, row: Float32Array) -> None:
     for first in range(len(order)):
         if done[first]:

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.jit import bare
+from core.jit import nonallocating
 from core.metrics import order_by_score
 from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
@@ -83,7 +83,7 @@ def _any_incoherent(
     return is_incoherent
 
 
-@bare
+@nonallocating
 def _find_incoherent(
     first: int,
     last: int,
@@ -100,7 +100,7 @@ def _find_incoherent(
         )
 
 
-@bare
+@nonallocating
 def _is_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
 ) -> bool:
@@ -119,7 +119,7 @@ def _is_incoherent(
     return False
 
 
-@bare
+@nonallocating
 def _mark_documents(
     first: int,
     last: int,
@@ -136,7 +136,7 @@ def _mark_documents(
         )
 
 
-@bare
+@nonallocating
 def _mark_query(
     ranked: Float64Array,
     ideal: Float64Array,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from core.data import RankingDataset
 from core.doctor.hashing import Flags, Hashes, column_keys, hash_row
-from core.jit import bare, inlined
+from core.jit import inlined, nonallocating
 from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
@@ -80,7 +80,7 @@ def _measure_row(
         varies[j] |= _differ(value, features[first_row, j])
 
 
-@bare
+@nonallocating
 def _measure_blocks(
     first: int,
     last: int,

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from core.data.features import Features, row_blocks
 from core.data.texts import Texts
-from core.jit import bare, inlined
+from core.jit import inlined, nonallocating
 from core.ranges import over_ranges
 from core.types import Int64Array
 
@@ -49,7 +49,7 @@ def hash_row(
     filled[row] = any_value
 
 
-@bare
+@nonallocating
 def _hash_rows(
     first: int,
     last: int,
@@ -63,7 +63,7 @@ def _hash_rows(
         hash_row(bits, row, columns, keys, hashes, filled)
 
 
-@bare
+@nonallocating
 def _hash_texts(
     first: int, last: int, offsets: Int64Array, content: npt.NDArray[np.uint8], hashes: Hashes
 ) -> None:

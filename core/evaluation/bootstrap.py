@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.errors import InvalidInput
-from core.jit import bare
+from core.jit import nonallocating
 from core.losses.randomness import mix
 from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array, Int64Array
@@ -119,13 +119,13 @@ def _expanded_tail(n_queries: int) -> float:
     return float(special.ndtr(np.sqrt(n_queries / (n_queries - 1)) * t))
 
 
-@bare
+@nonallocating
 def _resample(first: int, last: int, values: Float64Array, seed: int, sums: Float64Array) -> None:
     for resample in range(first, last):
         _add_drawn(values, mix(seed, resample), sums[resample])
 
 
-@bare
+@nonallocating
 def _add_drawn(values: Float64Array, key: int, sums: Float64Array) -> None:
     # Each half of a random 64-bit word selects a query by multiplication; the bias is below n / 2^32.
     n_queries = np.uint64(len(values))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.errors import InvalidInput
-from core.jit import bare, compiled
+from core.jit import compiled, nonallocating
 from core.losses.randomness import mix
 from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array, Int64Array
@@ -117,13 +117,13 @@ def _count_extremes(
         _count(sums, threshold, counts[block])
 
 
-@bare
+@nonallocating
 def _draw(words: Int64Array, seed: int, first: int, part: int) -> None:
     for i in range(len(words)):
         words[i] = mix(mix(seed, first + i), part)
 
 
-@bare
+@nonallocating
 def _tabulate(group: Float64Array, table: Float64Array) -> None:
     # LLVM would unroll loops of a constant length into ten times the code.
     n_queries, n_columns = group.shape
@@ -139,7 +139,7 @@ def _tabulate(group: Float64Array, table: Float64Array) -> None:
                 table[size + signs, column] = table[signs, column] + 2.0 * group[query, column]
 
 
-@bare
+@nonallocating
 def _add(sums: Float64Array, table: Float64Array, words: Int64Array, shift: int) -> None:
     for i in range(len(words)):
         signs = np.uint64((words[i] >> shift) & np.uint64(255))
@@ -147,7 +147,7 @@ def _add(sums: Float64Array, table: Float64Array, words: Int64Array, shift: int)
             sums[i, column] += table[signs, column]
 
 
-@bare
+@nonallocating
 def _count(sums: Float64Array, threshold: Float64Array, counts: Int64Array) -> None:
     for i in range(len(sums)):
         for column in range(len(threshold)):

@@ -59,7 +59,7 @@ def _problems(run: Run, statistics: Statistics) -> Iterable[tuple[str, InputProb
             continue
         loss = spec.loss if part == "train" else None
         try:
-            check_job_labels(of_part, mapped, loss, spec.followed_metrics, contract)
+            check_job_labels(of_part, mapped, loss, spec.all_metrics, contract)
         except InvalidInput as invalid:
             yield from ((f"/{part}", problem) for problem in invalid.problems)
 

@@ -68,7 +68,7 @@ def _training_json(spec: "TrainingSpec") -> Json:
     from core.training.spec import scorer_json
 
     return {
-        "loss": loss_values(spec.loss) if spec.learns else None,
+        "loss": loss_values(spec.loss) if spec.trains_scorer else None,
         "metrics": list(spec.metrics),
         "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
         "contract": spec.conventions.to_json(),
@@ -122,7 +122,7 @@ class BaseTrainingJob(SubmittedJob):
     def measures(self) -> Measures:
         """Return the metrics of the model and their options."""
         spec = self.training
-        return Measures(spec.followed_metrics, spec.conventions, self.label_map, spec.seed)
+        return Measures(spec.all_metrics, spec.conventions, self.label_map, spec.seed)
 
     @property
     def dataset_ids(self) -> Mapping[str, str]:

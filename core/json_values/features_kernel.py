@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.jit import exact, exact_bare, exact_inlined
+from core.jit import exact, exact_inlined, exact_nonallocating
 from core.json_values.name_hash import eight_bytes, name_hash
 from core.text.decimal_kernel import ROUNDED, read_decimal
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
@@ -149,7 +149,7 @@ def read_arrays(
     return UNSUPPORTED if at == UNSUPPORTED else n_members
 
 
-@exact_bare
+@exact_nonallocating
 def _next_member(text: UInt8Array, at: int, member_name: UInt8Array) -> int:
     """Return the position of the value of the next member with a name, or of the end of the text.
 
@@ -173,7 +173,7 @@ def _next_member(text: UInt8Array, at: int, member_name: UInt8Array) -> int:
     return at
 
 
-@exact_bare
+@exact_nonallocating
 def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, int]:
     """Read numbers up to the closing bracket; return the position after it, and the number of values.
 
@@ -195,7 +195,7 @@ def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, i
     return UNSUPPORTED, 0
 
 
-@exact_bare
+@exact_nonallocating
 def _read_object(
     text: UInt8Array,
     words: UInt64Array,
@@ -257,7 +257,7 @@ def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, value
     return int(_read_block(text, at, blocks[name - len(values)], values))
 
 
-@exact_bare
+@exact_nonallocating
 def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Array) -> int:
     """Read an array of all features of a block; return the position after it, or `UNSUPPORTED`."""
     if text[at] != _OPEN_ARRAY:
@@ -266,7 +266,7 @@ def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Arr
     return at if count == block[1] - block[0] else UNSUPPORTED
 
 
-@exact_bare
+@exact_nonallocating
 def _string_end(text: UInt8Array, at: int) -> int:
     """Return the position after a string's closing quote, `UNSUPPORTED` for a control character."""
     while text[at] != _QUOTE:
@@ -283,7 +283,7 @@ def _skip_blanks(text: UInt8Array, at: int) -> int:
     return at
 
 
-@exact_bare
+@exact_nonallocating
 def _equals(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
     if end - begin != len(other):
         return False
@@ -293,7 +293,7 @@ def _equals(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
     return True
 
 
-@exact_bare
+@exact_nonallocating
 def _has_escape(text: UInt8Array, begin: int, end: int) -> bool:
     for at in range(begin, end):  # noqa: SIM110 - numba compiles no generator expressions
         if text[at] == _BACKSLASH:
@@ -314,7 +314,7 @@ def _after_name(words: UInt64Array, at: int, name: UInt64Array, size: int) -> in
     return at + size
 
 
-@exact_bare
+@exact_nonallocating
 def _look_up(
     text: UInt8Array,
     words: UInt64Array,

@@ -6,7 +6,7 @@ use: without the key, a client cannot construct colliding names (hash flooding).
 
 import numpy as np
 
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.types import UInt64Array
 
 _BYTE_BITS, _WORD_BITS = 8, 64
@@ -19,7 +19,7 @@ _ONE = np.uint64(1)
 _State = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 
-@exact_bare
+@exact_nonallocating
 def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.uint64:
     """Hash a part of a text.
 

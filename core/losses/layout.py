@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.jit import bare, compiled, inlined
+from core.jit import compiled, inlined, nonallocating
 from core.losses.exponential import exponentials
 from core.losses.plan import (
     BY_DISCOUNTED_ROW,
@@ -218,7 +218,7 @@ def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scrat
     scratch.extremes[1] = sigma * highest
 
 
-@bare
+@nonallocating
 def _store_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
     """Store for each position the discount, the rank and the values of the target metric in one ranking."""
     order, position, discounts = scratch.order, scratch.position, plan.discounts
@@ -231,7 +231,7 @@ def _store_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) ->
     _fill_target_values(plan, n, sample, scratch)
 
 
-@bare
+@nonallocating
 def _store_selection(n: int, sample: int, scratch: Scratch) -> None:
     """Store which positions are selected in one of several rankings."""
     is_selected = scratch.is_selected[sample]
@@ -239,7 +239,7 @@ def _store_selection(n: int, sample: int, scratch: Scratch) -> None:
         is_selected[scratch.position[scratch.order[r]]] = scratch.selected[r]
 
 
-@bare
+@nonallocating
 def _fill_target_values(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
     """Fill `before` and `above`, from which changes of a target metric are computed, for one ranking."""
     if plan.weighting == MRR_TARGET:
@@ -250,7 +250,7 @@ def _fill_target_values(plan: PairwisePlan, n: int, sample: int, scratch: Scratc
         _sum_cascade(n, sample, scratch)
 
 
-@bare
+@nonallocating
 def _fill_reciprocal_ranks(n: int, sample: int, scratch: Scratch) -> None:
     """Fill `above` with 1/rank, and `before` with the query's reciprocal rank without the document."""
     first, second = 0.0, 0.0
@@ -268,7 +268,7 @@ def _fill_reciprocal_ranks(n: int, sample: int, scratch: Scratch) -> None:
         scratch.before[sample, at] = second if is_first else first
 
 
-@bare
+@nonallocating
 def _sum_precisions(n: int, sample: int, scratch: Scratch) -> None:
     """Fill `before` with R/r − S and `above` with (R + 1)/r − S for each rank r.
 
@@ -284,7 +284,7 @@ def _sum_precisions(n: int, sample: int, scratch: Scratch) -> None:
         scratch.above[sample, at] = scratch.before[sample, at] + 1.0 / (r + 1.0)
 
 
-@bare
+@nonallocating
 def _sum_cascade(n: int, sample: int, scratch: Scratch) -> None:
     """Fill `before` with Π(1 − v), the probability to reach the rank, and `above` with ERR up to the rank."""
     reach, total = 1.0, 0.0
@@ -296,7 +296,7 @@ def _sum_cascade(n: int, sample: int, scratch: Scratch) -> None:
         reach *= 1.0 - scratch.value[at]
 
 
-@bare
+@nonallocating
 def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
     """Fill `order` with the offsets of the n scores from `first` on, highest score first."""
     rank_descending(
@@ -304,7 +304,7 @@ def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
     )
 
 
-@bare
+@nonallocating
 def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) -> None:
     """Mark the selected ranks."""
     selected = scratch.selected
@@ -328,7 +328,7 @@ def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) 
     )
 
 
-@bare
+@nonallocating
 def _draw_rankings(
     query: int, plan: PairwisePlan, scores: Float64Array, start: int, n: int, key: int, scratch: Scratch
 ) -> None:
@@ -349,7 +349,7 @@ def _draw_rankings(
         _store_ranking(plan, n, sample, scratch)
 
 
-@bare
+@nonallocating
 def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scratch: Scratch) -> int:
     """Rank, select and lay out a query; return the number of documents in the selected segment.
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.gains import Gain, gain_parameter, gains
-from core.jit import bare, compiled
+from core.jit import compiled, nonallocating
 from core.losses.base import LabelledQueries, Loss
 from core.losses.listwise import ListwiseObjective, list_weights, write_zeros
 from core.losses.randomness import mix, seed_parameter, shuffle
@@ -17,7 +17,7 @@ from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
 
 
-@bare
+@nonallocating
 def _draw_ties(rows: Int64Array, ordered_labels: Float64Array, key: int) -> None:
     """Shuffle the rows of equal label, which are contiguous."""
     begin = 0

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.jit import bare
+from core.jit import nonallocating
 from core.losses.base import GradientAndLoss, LabelledQueries, Terms, checked_scores
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
@@ -12,7 +12,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 Fill = Callable[[Float64Array, int, FloatArray, FloatArray, Float64Array], None]
 
 
-@bare
+@nonallocating
 def write_zeros(
     query: int, start: int, stop: int, gradient: FloatArray, hessian: FloatArray, value: Float64Array
 ) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.jit import bare, compiled, inlined
+from core.jit import compiled, inlined, nonallocating
 from core.losses import pair_weights, rows
 from core.losses.base import GradientAndLoss, Terms, checked_scores
 from core.losses.layout import Scratch, lay_out, make_scratch
@@ -50,7 +50,7 @@ class Output(NamedTuple):
     exact: bool
 
 
-@bare
+@nonallocating
 def _sum_losses(
     i: int,
     begin: int,
@@ -120,7 +120,7 @@ def _partners(
     return (lower_rest, stop) if part == 1 else (stop, stop)
 
 
-@bare
+@nonallocating
 def _visit_pairs_by_rank(
     n_selected: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
 ) -> float:
@@ -163,7 +163,7 @@ def _visit_pairs_by_rank(
     return total
 
 
-@bare
+@nonallocating
 def visit_pairs(
     query: int, plan: PairwisePlan, n_selected: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
@@ -235,7 +235,7 @@ def _pairwise_query(
     return factor, factor * total
 
 
-@bare
+@nonallocating
 def _write_zeros(query: int, start: int, stop: int, output: Output) -> None:
     if output.exact:
         output.exact_gradient[start:stop] = 0.0
@@ -246,13 +246,13 @@ def _write_zeros(query: int, start: int, stop: int, output: Output) -> None:
     _write_value(query, 0.0, output)
 
 
-@bare
+@nonallocating
 def _write_value(query: int, value: float, output: Output) -> None:
     if len(output.value) > 0:
         output.value[query] = value
 
 
-@bare
+@nonallocating
 def _write_back(
     start: int, stop: int, slope: float, curvature: float, scratch: Scratch, output: Output
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare, exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating, nonallocating
 from core.parameters import parameter
 from core.types import Float64Array, Int64Array
 
@@ -38,7 +38,7 @@ def uniform(key: int, number: int) -> float:
     return min((np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0, _BELOW_1)
 
 
-@exact_bare
+@exact_nonallocating
 def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> None:
     """Draw from the standard normal distribution (Box and Muller 1958), in loops that LLVM vectorises.
 
@@ -106,7 +106,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
         result[half + i] = mantissas[i]
 
 
-@exact_bare
+@exact_nonallocating
 def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
     """Draw from the standard Gumbel distribution, −ln(−ln u).
 
@@ -120,7 +120,7 @@ def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
         result[i] = -np.log(-np.log(uniform(key, i)))
 
 
-@bare
+@nonallocating
 def shuffle(values: Int64Array, key: int) -> None:
     """Shuffle values (Fisher and Yates 1938)."""
     for i in range(len(values) - 1, 0, -1):

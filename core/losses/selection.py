@@ -18,7 +18,7 @@ Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.jit import bare
+from core.jit import nonallocating
 from core.losses.randomness import shuffle
 from core.types import Int32Array, Int64Array
 
@@ -38,7 +38,7 @@ PAIR_SELECTIONS: Mapping[str | None, int] = MappingProxyType(
 )
 
 
-@bare
+@nonallocating
 def _fill_deficits(
     order: Int64Array,
     levels: Int32Array,
@@ -68,7 +68,7 @@ def _fill_deficits(
     return lowest
 
 
-@bare
+@nonallocating
 def _select_while_deficit(
     walk: Int64Array,
     order: Int64Array,
@@ -86,7 +86,7 @@ def _select_while_deficit(
             selected[rank] = 1
 
 
-@bare
+@nonallocating
 def _count_not_ideal(
     order: Int64Array, levels: Int32Array, start: int, n: int, n_positive: int, cutoff: int, lowest: int
 ) -> int:
@@ -101,7 +101,7 @@ def _count_not_ideal(
     return not_ideal
 
 
-@bare
+@nonallocating
 def _select_missed(
     walk: Int64Array,
     order: Int64Array,
@@ -118,7 +118,7 @@ def _select_missed(
             selected[rank] = 1
 
 
-@bare
+@nonallocating
 def select(
     strategy: int,
     cutoff: int,

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.jit import bare, compiled
+from core.jit import compiled, nonallocating
 from core.metrics.base import Measured, Metric
 from core.metrics.ranked import RankedLabels
 from core.ranges import over_ranges
@@ -55,7 +55,7 @@ def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
     return levels[:n]
 
 
-@bare
+@nonallocating
 def _level(label: float, levels: Float64Array) -> int:
     """Return the number of levels above a label, by bisection; -1 for NaN."""
     if np.isnan(label):
@@ -70,7 +70,7 @@ def _level(label: float, levels: Float64Array) -> int:
     return low
 
 
-@bare
+@nonallocating
 def _count_right(levels: Int64Array, scores: Float64Array, seen: Int64Array) -> float:
     """Return the number of correct pairs of a ranking; add the documents to `seen`, zeros at first.
 
@@ -92,7 +92,7 @@ def _count_right(levels: Int64Array, scores: Float64Array, seen: Int64Array) -> 
     return right
 
 
-@bare
+@nonallocating
 def _add(level: int, seen: Int64Array) -> None:
     """Add a document to the tree; -1 is no level."""
     node = level + 1
@@ -101,7 +101,7 @@ def _add(level: int, seen: Int64Array) -> None:
         node += node & -node
 
 
-@bare
+@nonallocating
 def _count_above(levels: Int64Array, seen: Int64Array) -> float:
     """Return the number of pairs of these documents and documents of higher levels in the tree."""
     count = 0.0

@@ -2,7 +2,7 @@
 
 import math
 
-from core.jit import fused_bare
+from core.jit import fused_nonallocating
 from core.scorers.kernels import (
     BIAS_AT,
     BLOCK,
@@ -23,7 +23,7 @@ from core.types import Float64Array, Int64Array
 UNITS_AT, NORMED_AT, FACTORS_AT = range(3)  # columns of the array `offsets`
 
 
-@fused_bare
+@fused_nonallocating
 def evaluate(
     slopes: Float64Array,
     points: Float64Array,
@@ -75,7 +75,7 @@ def evaluate(
             gradients[row, unit] = line[unit]
 
 
-@fused_bare
+@fused_nonallocating
 def _products(
     scratch: Float64Array,
     before: Int64Array,
@@ -90,7 +90,7 @@ def _products(
     add_products(scratch, before[UNITS_AT], stride, BLOCK, layout[layer], weights, offset[UNITS_AT])
 
 
-@fused_bare
+@fused_nonallocating
 def _normalise_and_activate(
     scratch: Float64Array, offset: Int64Array, layer: Int64Array, weights: Float64Array, activation: int
 ) -> None:
@@ -113,7 +113,7 @@ def _normalise_and_activate(
     activate(scratch, offset[UNITS_AT], BLOCK, layer, activation)
 
 
-@fused_bare
+@fused_nonallocating
 def _backpropagate(
     scratch: Float64Array,
     offsets: Int64Array,
@@ -139,7 +139,7 @@ def _backpropagate(
     return one
 
 
-@fused_bare
+@fused_nonallocating
 def _through_activation(
     scratch: Float64Array,
     at: int,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import fused_bare
+from core.jit import fused_nonallocating
 from core.scorers.tiles import LANES, NARROW, ROWS, WIDE, add_narrow, add_wide, lane_products
 from core.types import Float32Array, Float64Array, Int64Array
 
@@ -22,7 +22,7 @@ _CHUNK = 256  # number of inputs for which the weights of a tile fit in the L2 c
 _MAX_FLOAT32 = 3.4028234663852886e38  # larger values become infinite in float32
 
 
-@fused_bare
+@fused_nonallocating
 def score(
     features: Float32Array,
     log1p: bool,
@@ -60,7 +60,7 @@ def score(
             scores[first + row] = products + weights[last[BIAS_AT]]
 
 
-@fused_bare
+@fused_nonallocating
 def scale(
     features: Float32Array,
     log1p: bool,
@@ -95,7 +95,7 @@ def scale(
         line[n_features + len(indicators) :] = 0.0
 
 
-@fused_bare
+@fused_nonallocating
 def scaled(
     feature: Any,
     column: int,
@@ -116,7 +116,7 @@ def scaled(
     return interpolated(value, knots[column], targets[column]) if len(knots) else value
 
 
-@fused_bare
+@fused_nonallocating
 def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
     """Return the interpolated target of a value; beyond the knots, the target of the outermost knot."""
     if value <= knots[0]:
@@ -135,7 +135,7 @@ def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
     return targets[low] + share * (targets[high] - targets[low])
 
 
-@fused_bare
+@fused_nonallocating
 def forward(
     units: Float64Array,
     at: int,
@@ -170,7 +170,7 @@ def forward(
     return at, stride
 
 
-@fused_bare
+@fused_nonallocating
 def repeat(
     units: Float64Array, at: int, n_rows: int, width: int, values: Float64Array, values_at: int
 ) -> None:
@@ -182,7 +182,7 @@ def repeat(
             line[unit] = same[unit]
 
 
-@fused_bare
+@fused_nonallocating
 def add_products(
     units: Float64Array,
     at: int,
@@ -209,7 +209,7 @@ def add_products(
                 add_narrow(units, inputs_at, stride, weights, panel, size, units, sums_at, width)
 
 
-@fused_bare
+@fused_nonallocating
 def layer_norm(units: Float64Array, at: int, n_rows: int, layer: Int64Array, weights: Float64Array) -> None:
     """Normalise the units of each document in place (Ba, Kiros and Hinton, 2016).
 
@@ -229,7 +229,7 @@ def layer_norm(units: Float64Array, at: int, n_rows: int, layer: Int64Array, wei
             line[unit] = line[unit] * (factor * scales[unit]) + shifts[unit]
 
 
-@fused_bare
+@fused_nonallocating
 def activate(units: Float64Array, at: int, n_rows: int, layer: Int64Array, activation: int) -> None:
     """Apply an activation to the units of each document in place."""
     n_units, width = layer[N_UNITS], layer[WIDTH]
@@ -246,7 +246,7 @@ def activate(units: Float64Array, at: int, n_rows: int, layer: Int64Array, activ
                 line[unit] = sigmoid(line[unit])
 
 
-@fused_bare
+@fused_nonallocating
 def sigmoid(value: float) -> float:
     """Return `1 / (1 + e^-x)` without overflow."""
     if value >= 0.0:
@@ -255,7 +255,7 @@ def sigmoid(value: float) -> float:
     return power / (1.0 + power)
 
 
-@fused_bare
+@fused_nonallocating
 def round_up(number: int, multiple: int) -> int:
     """Round a number up to a multiple."""
     return (number + multiple - 1) // multiple * multiple

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.jit import exact, exact_bare, exact_inlined
+from core.jit import exact, exact_inlined, exact_nonallocating
 from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array, UInt16Array, UInt32Array, UInt64Array
 
@@ -132,7 +132,7 @@ def _search_step(position: np.uint64, level: np.uint64, value: float, thresholds
     return position + (np.uint64(not thresholds[probe] >= value) << level)
 
 
-@exact_bare
+@exact_nonallocating
 def _encode(
     features: FloatArray, columns: Int64Array, thresholds: Float64Array, width: int, codes: UInt16Array
 ) -> None:
@@ -177,7 +177,7 @@ def _encode(
             codes[document * width + column] = np.uint16(position - np.uint64(start))
 
 
-@exact_bare
+@exact_nonallocating
 def _encode_categories(
     features: FloatArray, sets: Int64Array, words: UInt32Array, width: int, codes: UInt16Array
 ) -> None:
@@ -228,7 +228,7 @@ def leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) ->
     )  # fmt: skip
 
 
-@exact_bare
+@exact_nonallocating
 def _descend(
     codes: UInt16Array,
     n_columns: int,
@@ -339,7 +339,7 @@ def _count_parts(
             _count(codes, len(block_features), width, forest.nodes, forest.roots, arrivals[part])
 
 
-@exact_bare
+@exact_nonallocating
 def _count(
     codes: UInt16Array, n: int, width: int, nodes: UInt64Array, roots: UInt64Array, arrivals: Int64Array
 ) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.text.bytes_kernel import (
     Text,
     are_digits,
@@ -146,7 +146,7 @@ def _fraction(
     return at, mantissa
 
 
-@exact_bare
+@exact_nonallocating
 def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.uint64, int]:
     """Read the first 19 digits after leading zeros; also return the number of digits after these."""
     mantissa, n_digits, cut = _NOTHING, _NOTHING, 0
@@ -161,7 +161,7 @@ def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.u
     return CUT if cut else ROUNDED, mantissa, cut
 
 
-@exact_bare
+@exact_nonallocating
 def _exponent(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64, int]:
     """Read an exponent with its sign; return the given position if it has no digits."""
     first, negative = at, False

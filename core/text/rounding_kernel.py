@@ -7,7 +7,7 @@ and Lemire, "Fast number parsing without fallback", 2023).
 
 import numpy as np
 
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined, exact_nonallocating
 from core.text.instructions import float64_of_bits, leading_zeros, upper_word
 from core.types import UInt64Array
 
@@ -76,7 +76,7 @@ def _nearest_bits(mantissa: np.uint64, power: int) -> np.uint64:
     return np.uint64((np.uint64(exponent - 1) << _MANTISSA_BITS) + rounded)
 
 
-@exact_bare
+@exact_nonallocating
 def _beyond_normal(rounded: np.uint64, exponent: int) -> np.uint64:
     """Return the bits of a subnormal number, 0 or infinity. No decimal of 19 digits is a tie there."""
     if exponent > 0:

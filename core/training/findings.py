@@ -149,7 +149,7 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
         >>> finding.code
         'seed-without-effect'
     """
-    if spec.is_random or parts_are_random or not spec.learns:
+    if spec.is_random or parts_are_random or not spec.trains_scorer:
         return
     yield Finding(
         code="seed-without-effect",

@@ -38,7 +38,7 @@ class Measure:
     """
 
     def __init__(self, spec: TrainingSpec, dataset: RankingDataset) -> None:
-        self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
+        self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.all_metrics}
         self._document_ids = dataset.document_ids
         self._ideal = ideal_labels(dataset.labels, dataset.query_boundaries)
         self._weights = _list_weights(spec, dataset)

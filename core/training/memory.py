@@ -54,7 +54,7 @@ def memory_need(
     """Estimate the peak memory of a training, in addition to the current memory of the process."""
     parts = [training] if validation is None else [training, validation]
     scored_bytes = sum(part.n_documents for part in parts) * _BYTES_PER_SCORED_DOCUMENT
-    if not spec.learns:
+    if not spec.trains_scorer:
         return MemoryNeed({"scores": scored_bytes})
     training_bytes = {
         "scores and derivatives": scored_bytes + training.n_documents * _BYTES_PER_TRAINING_DOCUMENT

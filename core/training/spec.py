@@ -96,7 +96,7 @@ class TrainingSpec(TrainingOptions):
         return clicks is not None and self.corrects_clicks and clicks.column in dataset.document_columns
 
     @property
-    def learns(self) -> bool:
+    def trains_scorer(self) -> bool:
         """Return whether the training minimises the loss, which a weighted sum of models does not."""
         return not isinstance(self.scorer, WeightedSum)
 
@@ -106,7 +106,7 @@ class TrainingSpec(TrainingOptions):
         scorer = self.scorer
         if isinstance(scorer, NetworkScorer):
             return scorer.epochs
-        return self.hyperparameters.num_iterations if self.learns else 1
+        return self.hyperparameters.num_iterations if self.trains_scorer else 1
 
     def with_iterations(self, iterations: int) -> "TrainingSpec":
         """Return the specification with another maximum of iterations."""
@@ -134,7 +134,7 @@ class TrainingSpec(TrainingOptions):
         return not self.are_corrected_clicks(validation)
 
     @property
-    def followed_metrics(self) -> tuple[str, ...]:
+    def all_metrics(self) -> tuple[str, ...]:
         """Return the metrics computed while training: the requested ones and that of early stopping."""
         return tuple(dict.fromkeys((*self.metrics, self.selection_metric)))
 

@@ -14,7 +14,7 @@ from rankery.cli.printing import plain, say, table
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import service_command
 
-__all__ = ["click_logs"]  # with the commands of this module
+__all__ = ["click_logs"]  # re-exported after this module has added its commands
 
 
 @service_command(click_logs, "propensities")

@@ -16,7 +16,7 @@ from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import service_command
 from rankery.cli.texts import json_object
 
-__all__ = ["click_logs"]  # with the commands of this module
+__all__ = ["click_logs"]  # re-exported after this module has added its commands
 
 Options = Annotated[
     str | None, typer.Option("--options", metavar="JSON", help='Options of the model: {"iterations": 100}.')

@@ -16,7 +16,7 @@ from rankery.cli.service_options import service_command
 if TYPE_CHECKING:
     from rankery.client import Dataset
 
-__all__ = ["datasets"]  # with the commands of this module
+__all__ = ["datasets"]  # re-exported after this module has added its commands
 
 
 @service_command(datasets, "upload")

@@ -113,11 +113,11 @@ def _report_tables(report: dict[str, Any]) -> list[RenderableType]:
     shown: list[RenderableType] = []
     for comparison in report["comparisons"]:
         numbers = ("PSI", "p", "missing before", "missing now")
-        made = table("feature", "verdict", *numbers, right=numbers)
+        feature_table = table("feature", "verdict", *numbers, right=numbers)
         scores = [{**comparison["scores"], "name": "(scores)"}] if comparison.get("scores") else []
         for one in (*comparison["features"], *scores):
             shares = (number(one.get(name)) for name in ("missing_before", "missing_after"))
             row = (plain(one["name"]), one["verdict"], number(one.get("psi")), p_value(one.get("p")), *shares)
-            made.add_row(*row, style="bold" if one["verdict"] == _DRIFTED else "")
-        shown += ["", f"{plain(comparison['with'])}: {plain(comparison['sentence'])}", made]
+            feature_table.add_row(*row, style="bold" if one["verdict"] == _DRIFTED else "")
+        shown += ["", f"{plain(comparison['with'])}: {plain(comparison['sentence'])}", feature_table]
     return shown

@@ -52,9 +52,10 @@ def create_interleaving(
         raise WrongUsage("give either --model or --ranking, two or more times")
     body: dict[str, Any] = {"name": name, "method": method, "length": length, "difference": difference}
     body |= {"models": model} if model else {"rankings": ranking}
-    made = session.client.request("POST", _PATH, json=body).json()
-    say(f"a test with a fixed sample size would need {made['sample_size']:,} decided {made['unit']}s")
-    session.show(made, plain(made["id"]))
+    interleaving = session.client.request("POST", _PATH, json=body).json()
+    size, unit = interleaving["sample_size"], interleaving["unit"]
+    say(f"a test with a fixed sample size would need {size:,} decided {unit}s")
+    session.show(interleaving, plain(interleaving["id"]))
 
 
 @service_command(interleavings, "list")

@@ -21,12 +21,12 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
     """
     title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"
     names = [plain(name) for name in systems]
-    made = table("metric", *names, right=names)
+    means = table("metric", *names, right=names)
     for metric in next(iter(systems.values())):
-        made.add_row(metric, *(_mean(summaries[metric]) for summaries in systems.values()))
+        means.add_row(metric, *(_mean(summaries[metric]) for summaries in systems.values()))
     counted = [next(iter(summaries.values())) for summaries in systems.values()]
-    made.add_row("queries", *(f"{summary['queries']:,}" for summary in counted), style="dim")
-    return titled(title, made)
+    means.add_row("queries", *(f"{summary['queries']:,}" for summary in counted), style="dim")
+    return titled(title, means)
 
 
 def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
@@ -35,11 +35,11 @@ def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
     The line below it names the best single feature.
     """
     names = [plain(one["name"]) for one in baselines]
-    made = table("metric", *names, right=names)
+    means = table("metric", *names, right=names)
     for metric in baselines[0]["metrics"]:
-        made.add_row(metric, *(number(one["metrics"][metric]["mean"]) for one in baselines))
+        means.add_row(metric, *(number(one["metrics"][metric]["mean"]) for one in baselines))
     details = "; ".join(f"{plain(one['name'])}: {plain(one['detail'])}" for one in baselines)
-    return Group(*titled("untrained baselines on the same data", made).renderables, details)
+    return Group(*titled("untrained baselines on the same data", means).renderables, details)
 
 
 def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = "holm") -> Group:
@@ -49,17 +49,17 @@ def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = 
         del p_values["Holm"]
     numbers = ("change", "95% interval", *p_values, "+ / = / −")
     title = plain(f"{names[pair['b']]} − {names[pair['a']]}")
-    made = table("metric", *numbers, right=numbers)
+    differences = table("metric", *numbers, right=numbers)
     for metric, tests in pair["metrics"].items():
         if tests is not None:
-            made.add_row(
+            differences.add_row(
                 metric,
                 number(tests["difference"], signed=True),
                 "–" if tests["lower"] is None else f"{tests['lower']:+.4f}, {tests['upper']:+.4f}",
                 *(p_value(tests[name]) for name in p_values.values()),
                 f"{tests['wins']} / {tests['ties']} / {tests['losses']}",
             )
-    return titled(title, made)
+    return titled(title, differences)
 
 
 def _mean(summary: Summary) -> str:

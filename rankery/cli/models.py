@@ -313,9 +313,9 @@ def distil(
     }
     given = {option: value for option, value in chosen.items() if value is not None}
     job: Job = session.wait(session.client.distil(model, **given))
-    made = job.model()
-    say(f"{made.reference} is a forest that was trained on the scores of {model}")
-    session.show({"job": job, "model": made}, *findings_below(job))
+    distilled = job.model()
+    say(f"{distilled.reference} is a forest that was trained on the scores of {model}")
+    session.show({"job": job, "model": distilled}, *findings_below(job))
 
 
 def _means(metrics: dict[str, Any]) -> str:

@@ -35,14 +35,14 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
     """Yield the estimate of a dry run and the measurements behind it."""
     yield f"[bold]{plain(estimate['sentence'])}[/bold]"
     numbers = ("leaves", "trainings", "ms per tree or epoch", "s of other work")
-    made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
+    measurements = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
     for each in estimate["measured"]:
         per_tree, other = each["seconds_per_tree"], each["other_seconds"]
         per_evaluation = each["seconds_per_look"]
         remark = each["failure"] or (
             "" if per_evaluation is None else f"{per_evaluation:.1f} s per evaluation of the diagnostics"
         )
-        made.add_row(
+        measurements.add_row(
             plain(each["method"]),
             plain(each["loss"]),
             plain(each["leaves"] or each.get("scorer", "")),
@@ -51,7 +51,7 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
             "" if other is None else f"{other:,.1f}",
             plain(remark),
         )
-    yield made
+    yield measurements
 
 
 def _numbers(paper_table: Json) -> Any:
@@ -61,7 +61,7 @@ def _numbers(paper_table: Json) -> Any:
     headings: list[str] = []
     for column, names in extra.items():
         headings += [column, *(f"{column} printed" if name == "printed" else name for name in names)]
-    made = table("", *map(plain, headings), right=tuple(map(plain, headings)), wrap=("",))
+    numbers = table("", *map(plain, headings), right=tuple(map(plain, headings)), wrap=("",))
     missing = set()
     for row in paper_table["rows"]:
         texts: list[str] = []
@@ -74,10 +74,10 @@ def _numbers(paper_table: Json) -> Any:
             {place for (at, _), cell in cells.items() if at == row for place in cell["deviations"]}
         )
         footnotes = f" [dim]({', '.join(map(str, notes))})[/dim]" if notes else ""
-        made.add_row(plain(row) + footnotes, *texts)
+        numbers.add_row(plain(row) + footnotes, *texts)
     for row, column, reason in sorted(missing):
-        made.add_row(f"[yellow]{plain(row)}, {plain(column)}: {plain(reason)}[/yellow]")
-    return made
+        numbers.add_row(f"[yellow]{plain(row)}, {plain(column)}: {plain(reason)}[/yellow]")
+    return numbers
 
 
 def _extra_columns(paper_table: Json, column: str) -> list[str]:
@@ -102,17 +102,17 @@ def _texts(cell: Json | None, unit: str, extra: Sequence[str]) -> Sequence[str]:
 
 
 def _claims(claims: Sequence[Json]) -> Any:
-    made = table("claim", "verdict", "effect", "p", right=("effect", "p"), wrap=("claim",))
+    claim_table = table("claim", "verdict", "effect", "p", right=("effect", "p"), wrap=("claim",))
     for claim in claims:
         verdict = claim["verdict"]
         effect = claim["effect"]
-        made.add_row(
+        claim_table.add_row(
             f"{plain(claim['statement'])} [dim]{plain(claim['sentence'])}[/dim]",
             f"[{_COLOURS[verdict]}]{_VERDICTS[verdict]}[/{_COLOURS[verdict]}]",
             "" if effect is None else f"{effect:+.3f}",
             p_value(claim["p"]),
         )
-    return made
+    return claim_table
 
 
 def _number(value: float | None, unit: str) -> str:

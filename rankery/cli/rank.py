@@ -24,7 +24,7 @@ from rankery.errors import FileUnusable
 from rankery.identifiers import EqualSpelling, TrecSpelling
 
 _STANDARD_INPUT = "-"
-_LARGEST = 2.0**127  # float32 numbers remain above and below it, for scores that are lowered
+_LARGEST = 2.0**127  # limit of scores; half of the largest float32, so that tied scores can still be lowered
 _SHOWN_FEATURES = 5
 
 

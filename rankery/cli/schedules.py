@@ -186,11 +186,11 @@ def create_schedule(
                 "metrics": metric,
             }
         job = {key: value for key, value in job.items() if value is not None}
-    made = session.client.create_schedule(
+    schedule = session.client.create_schedule(
         name, cron, job, timezone=timezone, promote=promote, only_new_data=only_new_data
     )
-    say(f"{made.name} runs next at {moment(made.next_run_at)} UTC")
-    session.show(made, facts(_properties(made)))
+    say(f"{schedule.name} runs next at {moment(schedule.next_run_at)} UTC")
+    session.show(schedule, facts(_properties(schedule)))
 
 
 def _refuse_training_options(options: Mapping[str, Any]) -> None:

@@ -183,14 +183,14 @@ def _show(session: ServiceConnection, study: "Study") -> None:
     best = sorted(measured, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]
     names = list(dict.fromkeys(pointer for trial in best for pointer in trial.parameters or {}))
     columns = ["trial", str(study.objective["metric"]), *(each.rpartition("/")[2] for each in names)]
-    made = table(*columns, right=columns[1:])
+    trial_table = table(*columns, right=columns[1:])
     for trial in best:
-        made.add_row(
+        trial_table.add_row(
             f"{trial.number}{' (default)' if trial.number == 0 else ''}",
             number(trial.value),
             *(plain(_text((trial.parameters or {}).get(each))) for each in names),
         )
-    shown: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
+    shown: list[RenderableType] = [trial_table, f"[bold]{plain(study.sentence or '')}[/bold]"]
     if study.conclusion is not None:
         shown.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
     session.show({"study": study, "trials": trials}, *shown)

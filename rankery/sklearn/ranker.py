@@ -161,7 +161,7 @@ class RankeryRanker(RankingEstimator):
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
             spec = self._spec(has_validation=eval_set is not None)
             check_combination(spec.loss)
-            check_labels(LabelRange.of(data.labels), spec.loss, spec.followed_metrics, spec.conventions)
+            check_labels(LabelRange.of(data.labels), spec.loss, spec.all_metrics, spec.conventions)
             validation = self._validation(eval_set, eval_group, eval_groups)
             check_early_stopping(spec, validation)
             trained = train(spec, data, validation, threads=self._threads())

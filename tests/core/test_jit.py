@@ -79,8 +79,8 @@ PART = "\n".join(f"        y[i] = y[i] * x[i] + np.sqrt(x[i] + {number}.0)" for 
 ORDERED = f"""
 import re
 import numpy as np
-from core.jit import bare, compiled, inlined
-@bare
+from core.jit import nonallocating, compiled, inlined
+@nonallocating
 def part(x, y):
     for i in range(len(x)):
 {PART}

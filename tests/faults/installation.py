@@ -26,7 +26,7 @@ class Servers:
 
     Attributes:
         folder: Folder of their data and of the folders of all hosts.
-        store_proxy: Proxy in store_proxy of the object store.
+        store_proxy: Proxy in front of the object store.
     """
 
     folder: Path
@@ -122,10 +122,10 @@ class Installation:
         while True:
             for part in self.parts:
                 part.restart_if_ended()
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining_seconds = deadline - time.monotonic()
+            if remaining_seconds <= 0:
                 return
-            time.sleep(min(POLL_SECONDS, left))
+            time.sleep(min(POLL_SECONDS, remaining_seconds))
 
     def wait_until(self, condition: Callable[[], bool], limit_seconds: float, description: str) -> None:
         """Wait until a condition is true, and restart parts that end meanwhile.

@@ -81,9 +81,9 @@ def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) ->
         expected = [kinds[RunStatus(run.status)]] if run.promotion_job_id and run.status in kinds else []
         if of_run != expected:
             problems.append(f"run {run.id}, {run.status}, has the moves {of_run}")
-    pointed = [run.model_id for run in runs if run.status == RunStatus.PROMOTED]
+    promoted_models = [run.model_id for run in runs if run.status == RunStatus.PROMOTED]
     alias = session.scalar(select(ModelAlias).where(ModelAlias.alias == schedule.alias))
-    if pointed and (alias is None or alias.model_id != pointed[-1]):
+    if promoted_models and (alias is None or alias.model_id != promoted_models[-1]):
         problems.append("the alias does not point at the version that was promoted last")
     return problems
 

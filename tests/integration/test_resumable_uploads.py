@@ -241,9 +241,9 @@ def test_a_file_may_be_several_parts(api: ApiProcess, tmp_path: Path) -> None:
     path = tmp_path / "judged.txt"
     path.write_bytes(b"2 qid:1 1:0.5\n")
     with Client(api.url, resumable_bytes=1) as client:
-        made = client.upload_dataset(parts={"validation": path, "test": path}, progress=False)
-    assert made.parts is not None
-    assert set(made.parts) == {"validation", "test"}
+        dataset = client.upload_dataset(parts={"validation": path, "test": path}, progress=False)
+    assert dataset.parts is not None
+    assert set(dataset.parts) == {"validation", "test"}
 
 
 def _received_bytes(api: ApiProcess) -> int:

@@ -42,10 +42,10 @@ def client_of(answer: Answer) -> Client:
 
 def statuses(*words: str, **more: Any) -> Answer:
     """Return an answer function for a job that has these statuses, one after another."""
-    left = list(words)
+    remaining = list(words)
 
     def answer(_: httpx.Request) -> httpx.Response:
-        status = left.pop(0) if len(left) > 1 else left[0]
+        status = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         return httpx.Response(200, json=job_document(status=status, **more))
 
     return answer

@@ -122,7 +122,7 @@ class TrainingData:
             replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         )
         return cls(
-            with_label_map(training, spec.loss if spec.learns else None, training_measures),
+            with_label_map(training, spec.loss if spec.trains_scorer else None, training_measures),
             with_label_map(validation, None) if validation else None,
             with_label_map(test, None) if test else None,
             base,

@@ -170,7 +170,7 @@ def _training(
             "validation": validation and {"dataset_id": validation.id},
             "test_dataset_id": test and test.id,
             "loss": loss_values(parsed.loss),
-            "metrics": list(parsed.followed_metrics),
+            "metrics": list(parsed.all_metrics),
         }
     )
 

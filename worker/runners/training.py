@@ -204,7 +204,7 @@ def _store(
             job_id=run.id,
             dataset_id=job.dataset_id,
             feature_names=training_result.feature_names,
-            loss=loss_values(spec.loss) if spec.learns else None,
+            loss=loss_values(spec.loss) if spec.trains_scorer else None,
             hyperparameters=values_of(spec.hyperparameters) if isinstance(spec.scorer, Trees) else {},
             scorer=_scorer(spec, trained),
             best_iteration=training_result.kept_iterations,

@@ -41,20 +41,18 @@ def resolve_training(tx: Transaction, request: TrainRequest) -> TrainJob:
     _check_features(request, parsed, training_dataset)
     # A teacher replaces the labels of the training dataset, so that they matter for held-out queries only.
     if request.labels_from is None or _holds_out_own_queries(request):
-        loss = parsed.loss if parsed.learns and request.labels_from is None else None
-        checks.check_dataset_labels(
-            training_dataset, request.label_map, loss, parsed.followed_metrics, contract
-        )
+        loss = parsed.loss if parsed.trains_scorer and request.labels_from is None else None
+        checks.check_dataset_labels(training_dataset, request.label_map, loss, parsed.all_metrics, contract)
     for dataset in other_datasets:
-        checks.check_dataset_labels(dataset, request.label_map, None, parsed.followed_metrics, contract)
+        checks.check_dataset_labels(dataset, request.label_map, None, parsed.all_metrics, contract)
     automatic = _automatic_choice(request, training_dataset) if isinstance(parsed.scorer, Trees) else None
     spec = {
         **request.model_dump(mode="json"),
         **_scorer_and_hyperparameters(tx, parsed, automatic),
         "automatic": automatic and write_entries(automatic),
-        "loss": loss_values(parsed.loss) if parsed.learns else None,
+        "loss": loss_values(parsed.loss) if parsed.trains_scorer else None,
         # Includes the metric of early stopping, even if the request does not list it.
-        "metrics": list(parsed.followed_metrics),
+        "metrics": list(parsed.all_metrics),
         "contract": contract.to_json(),
         # Store the version of a model: an alias may move.
         "init_model": request.init_model and _resolved_base(tx, request.init_model),
@@ -146,7 +144,7 @@ def _parse_request(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         parsed = training_spec({**training_values(request), "contract": contract.to_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
-    problems += problems_of(lambda: check_combination(parsed.loss), "/loss") if parsed.learns else ()
+    problems += problems_of(lambda: check_combination(parsed.loss), "/loss") if parsed.trains_scorer else ()
     problems += _distribution_problems(request, parsed)
     if problems:
         raise InvalidInput(*problems)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clicks.models.layout import CLICKED, EXAMINED, SUCCESSES, TRIALS, PairSums, QueryBlocks
-from core.jit import bare
+from core.jit import nonallocating
 from core.types import Float64Array, Int32Array, Int64Array
 
 
@@ -53,7 +53,7 @@ def browsing_pass(
     return pairs, by_index.sum(axis=0)
 
 
-@bare
+@nonallocating
 def _expect(
     first: int,
     last: int,

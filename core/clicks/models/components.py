@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from core.clicks.models.layout import QueryBlocks
 from core.clicks.models.specification import ClickModelSpec
-from core.jit import bare
+from core.jit import nonallocating
 from core.types import Float64Array, Int32Array, Int64Array
 
 _MAX_LISTED = 4  # maximum number of components in a sentence
@@ -109,7 +109,7 @@ def _ranges(ranks: tuple[int, ...]) -> str:
     )
 
 
-@bare
+@nonallocating
 def _record_ranks(
     first: int,
     last: int,

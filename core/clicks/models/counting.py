@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clicks.models.layout import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRIALS, PairSums, QueryBlocks
-from core.jit import bare, inlined
+from core.jit import inlined, nonallocating
 from core.types import Float64Array, Int32Array, Int64Array
 
 # Last impression of a list to count as examined: the last of all, the first click, or the last click.
@@ -45,7 +45,7 @@ def last_click(clicks: npt.NDArray[np.bool_], start: int, stop: int) -> int:
     return index
 
 
-@bare
+@nonallocating
 def _count(
     first: int,
     last: int,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.clicks.log import ClickLog
-from core.jit import bare
+from core.jit import nonallocating
 from core.ranges import over_ranges, read_only
 from core.types import Float64Array, Int32Array, Int64Array
 
@@ -102,7 +102,7 @@ def _blocks(queries: Int32Array, boundaries: Int64Array) -> Int64Array:
     return np.unique(np.concatenate([[0], kept, [len(queries)]])).astype(np.int64)
 
 
-@bare
+@nonallocating
 def _copy(
     first: int,
     last: int,

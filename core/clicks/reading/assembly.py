@@ -108,7 +108,7 @@ class Assembly:
         self._report = report
         self._keys = PairKeys(folder / "pairs.bin")
         self._queries = builder.list_queries.reserve(builder.n_lists)[: builder.n_lists]
-        report.ranks_0, report.ranks_1 = builder.rank_counts[0], builder.rank_counts[1]
+        report.events_at_rank_0, report.events_at_rank_1 = builder.rank_counts[0], builder.rank_counts[1]
         self._weights = np.array(list(report.weights.values()), np.float32)
         self._lengths = np.zeros(builder.n_lists, np.int32)
         self._invalid_propensities = 0
@@ -222,8 +222,8 @@ class Assembly:
         report.lists_from_0 += int((lowest == 0).sum())
         report.lists_from_1 += int((lowest == 1).sum())
         if not self._builder.rank_counts:
-            report.ranks_0 += int((rows["rank"] == 0).sum())
-            report.ranks_1 += int((rows["rank"] == 1).sum())
+            report.events_at_rank_0 += int((rows["rank"] == 0).sum())
+            report.events_at_rank_1 += int((rows["rank"] == 1).sum())
         is_shared = np.zeros(len(rows), np.bool_)
         is_shared[1:] = ~is_first[1:] & (np.diff(rows["rank"]) == 0)
         self._count(report.shared_ranks, rows[is_shared])

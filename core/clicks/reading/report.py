@@ -34,8 +34,8 @@ class ReadingReport:
         rank_base_detected: Whether `rank_base` was detected.
         lists_from_0: Lists whose lowest valid rank is 0 in the files; lists of search hits do not count.
         lists_from_1: Lists whose lowest valid rank is 1 in the files; lists of search hits do not count.
-        ranks_0: Events of rank 0 in the files; in formats whose clicks have no rank, impressions only.
-        ranks_1: Events of rank 1 in the files.
+        events_at_rank_0: Events at rank 0 in the files; only impressions if clicks have no rank.
+        events_at_rank_1: Events at rank 1 in the files; only impressions if clicks have no rank.
         rows_by_action: Number of rows by action.
         orphaned_actions: Weighted actions on a document that the list did not show.
         moved_actions: Weighted actions with another rank than the impression of their document.
@@ -54,8 +54,8 @@ class ReadingReport:
     rank_base_detected: bool = True
     lists_from_0: int = 0
     lists_from_1: int = 0
-    ranks_0: int = 0
-    ranks_1: int = 0
+    events_at_rank_0: int = 0
+    events_at_rank_1: int = 0
     rows_by_action: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     orphaned_actions: Examples = field(default_factory=Examples)

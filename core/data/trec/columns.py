@@ -15,7 +15,7 @@ from core.data.result import Grouping, group_codes
 from core.data.text_kernel import HASH, LINE_FEED, is_blank, line_stop, skip_blanks, word_stop
 from core.data.texts import Texts
 from core.errors import MAX_PROBLEMS, DatasetError
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.text.bytes_kernel import Text
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, SeveralSpellings, normalise_column
@@ -23,7 +23,7 @@ from rankery.identifiers import EXPECTED, SeveralSpellings, normalise_column
 MAX_FLOAT64 = float(np.finfo(np.float64).max)
 
 
-@exact_bare
+@exact_nonallocating
 def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
     """Return whether a line is a comment; a judgment may begin with #, as its query id may be "#7"."""
     if text[at] != HASH:
@@ -46,7 +46,7 @@ def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
     return alone or words != 4 or not has_iteration
 
 
-@exact_bare
+@exact_nonallocating
 def count_lines(text: Text, start: int, comments: bool) -> int:
     """Count the lines that have words and, if `comments`, are not comments."""
     size, at, lines = np.uint64(len(text)), np.uint64(start), 0
@@ -58,7 +58,7 @@ def count_lines(text: Text, start: int, comments: bool) -> int:
     return lines
 
 
-@exact_bare
+@exact_nonallocating
 def find_words(
     text: Text,
     start: int,

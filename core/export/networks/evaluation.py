@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.export.networks.target import ARITHMETIC, Engine
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.scorers import InputTransform, Layer, Network
 from core.scorers.kernels import EPSILON
 from core.types import Float32Array, Float64Array
@@ -18,7 +18,7 @@ Units = npt.NDArray[np.floating[Any]]
 _ROWS = 1024  # documents in a block, so that their units fit in the cache
 
 
-@exact_bare
+@exact_nonallocating
 def add_products(units: Units, weights: Units, totals: Units) -> None:
     """Add `units @ weights` to the totals in the order of the inputs, as Java and C do.
 

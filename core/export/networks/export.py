@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from core.export.networks.cases import edge_cases, synthetic
-from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding_bounds
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.parity_report import NeighbourParity
 from core.export.target import Export, Target
@@ -39,7 +39,7 @@ class ScoredExport(Export, Generic[E]):
         """Replace features of documents, (n, n_features), by extreme values for the engine."""
 
     @abstractmethod
-    def rounding(self, engine: E, rows: Float32Array) -> Float64Array:
+    def rounding_bounds(self, engine: E, rows: Float32Array) -> Float64Array:
         """Return the bound of the rounding error of each document's score in the engine."""
 
     def neighbours(self, engine: E) -> NeighbourParity:
@@ -71,9 +71,9 @@ class NetworkExport(ScoredExport[Engine]):
         """Replace features of documents by extreme values; see `core.export.networks.cases`."""
         return edge_cases(self.source, engine, base, random)
 
-    def rounding(self, engine: Engine, rows: Float32Array) -> Float64Array:
+    def rounding_bounds(self, engine: Engine, rows: Float32Array) -> Float64Array:
         """Return the bound of the rounding error of each score; see `core.export.networks.rounding`."""
-        return rounding(self.source.network, rows, SINGLE if engine.single else DOUBLE)
+        return rounding_bounds(self.source.network, rows, SINGLE if engine.single else DOUBLE)
 
 
 def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:

@@ -95,5 +95,5 @@ def _scored(export: ScoredExport[E], engine: E, rows: Float32Array) -> tuple[Flo
             " its numbers. Train with inputs=standard, or export the model as onnx, c or python"
         )
     # A bound of NaN counts as a difference.
-    differing = ~(np.abs(engine_scores - scores) <= export.rounding(engine, rows))
+    differing = ~(np.abs(engine_scores - scores) <= export.rounding_bounds(engine, rows))
     return scores, engine_scores, int(np.count_nonzero(differing))

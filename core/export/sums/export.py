@@ -8,7 +8,7 @@ import numpy as np
 
 from core.export.networks import cases
 from core.export.networks.export import ScoredExport
-from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding_bounds
 from core.export.networks.target import NetworkSource
 from core.export.parity_neighbours import MAX_EXAMPLES, compare_neighbours
 from core.export.parity_report import Difference, NeighbourParity
@@ -54,7 +54,7 @@ class SumExport(ScoredExport[SumEngine]):
                 rows[cells] = part.source.at_thresholds(base[cells], random)
         return rows
 
-    def rounding(self, engine: SumEngine, rows: Float32Array) -> Float64Array:
+    def rounding_bounds(self, engine: SumEngine, rows: Float32Array) -> Float64Array:
         """Return the bound of the rounding error of each document's score in the engine.
 
         For each tree the bound grows by the relative error of one operation, times the sum of the largest
@@ -65,7 +65,7 @@ class SumExport(ScoredExport[SumEngine]):
         for part in self.source.parts:
             weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
             if isinstance(part.source, NetworkSource):
-                bound += weight * rounding(part.source.network, chosen, DOUBLE)
+                bound += weight * rounding_bounds(part.source.network, chosen, DOUBLE)
             elif not inexpressible_part(part.source.text):
                 nodes = part.source.nodes
                 largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())

@@ -52,7 +52,7 @@ class RetentionPolicy:
     def of(cls, settings: StoreSettings) -> "RetentionPolicy":
         """Return the policy of the settings."""
         settings_by_kind = {
-            # Dependents first, so that nothing depends on the objects of later kinds.
+            # Dependents first: an object is deleted after those that depend on it.
             kinds.EXPERIMENT: settings.retention_experiments_days,
             kinds.INSPECTION: settings.retention_inspections_days,
             kinds.COMPARISON: settings.retention_comparisons_days,

@@ -58,7 +58,7 @@ class DataRepository(Repository[Data]):
         Raises:
             InvalidInput: The caller is limited to other projects, or must select a project.
         """
-        new_project = Projects(self._session).of_new(project)
+        new_project = Projects(self._session).for_new_object(project)
         return self._insert(id=id, name=name, source=source, project=new_project, **values)
 
     def names(self, object_ids: Iterable[str | None]) -> dict[str, str]:

@@ -86,7 +86,7 @@ class Experiments(Repository[Experiment]):
 
     def add(self, id: str | None = None, project: str | None = None, **values: Any) -> Experiment:
         """Record an experiment whose datasets are pending; the values are the columns of its row."""
-        project = Projects(self._session).of_new(project)
+        project = Projects(self._session).for_new_object(project)
         return self._insert(id=id, status=ExperimentStatus.PREPARING, project=project, **values)
 
     def active(self) -> list[str]:

@@ -91,7 +91,7 @@ class Jobs(JobClaims, JobRecovery):
             title=labels.name or title_of(kind, spec),
             notes=labels.notes,
             tags=dict(labels.tags) if labels.tags else None,
-            project=Projects(self._session).of_new(labels.project),
+            project=Projects(self._session).for_new_object(labels.project),
             trace_context=current_trace_context(),
         )
         # Lock the datasets against deletion before the commit, in a fixed order, so that transactions do not

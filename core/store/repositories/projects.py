@@ -63,7 +63,7 @@ class Projects:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def of_new(self, requested: str | None, inherited: str | None = None) -> str | None:
+    def for_new_object(self, requested: str | None, inherited: str | None = None) -> str | None:
         """Return the project of a new row: the given one, else the inherited, else the caller's only one.
 
         Raises:
@@ -86,7 +86,7 @@ class Projects:
         examines for drift; that of its dataset or click log.
 
         Raises:
-            InvalidInput: See `of_new` and `claim_name`.
+            InvalidInput: See `for_new_object` and `claim_name`.
         """
         inherited = self._of_data(tables.Dataset, spec.dataset_ids.values())
         inherited = inherited or self._of_data(tables.ClickLog, spec.click_log_ids.values())
@@ -98,7 +98,7 @@ class Projects:
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:
             model = self._session.get(tables.Model, spec.system.model_id)
             inherited = (model and model.project) or inherited
-        return self.of_new(requested, inherited)
+        return self.for_new_object(requested, inherited)
 
     def claim_name(self, name: str, requested: str | None, inherited: str | None = None) -> str | None:
         """Return the project of a model name that gets another version.
@@ -108,7 +108,7 @@ class Projects:
 
         Raises:
             InvalidInput: At `/model_name`: the name belongs to a project that the caller may not read. At
-                `/project`: the given project is not that of the name, and as `of_new`.
+                `/project`: the given project is not that of the name, and as `for_new_object`.
         """
         row = self._model_name(name)
         if row is None or not row.last_version:
@@ -116,7 +116,7 @@ class Projects:
             row = self._model_name(name)
         if row is not None and (row.last_version or self._is_awaited(name)):
             return _existing_project(row, requested)
-        project = self.of_new(requested, inherited)
+        project = self.for_new_object(requested, inherited)
         if row is None:
             insert_row(self._session, tables.ModelName(name=name, last_version=0, project=project))
         else:
@@ -135,7 +135,7 @@ class Projects:
         Raises:
             InvalidInput: The caller is limited to other projects.
         """
-        project = self.of_new(project)
+        project = self.for_new_object(project)
         job.project = project
         with with_trash(self._session), limited_to(None):
             for table in _OBJECTS_OF_JOBS:
@@ -152,7 +152,7 @@ class Projects:
         job = None if data.job_id is None else self._session.get(tables.Job, data.job_id)
         if job is not None:
             self.move_job(job, project)
-        data.project = self.of_new(project)
+        data.project = self.for_new_object(project)
         self._session.flush()
 
     def move_name(self, name: str, project: str | None) -> None:
@@ -161,7 +161,7 @@ class Projects:
         Raises:
             InvalidInput: The caller is limited to other projects.
         """
-        project = self.of_new(project)
+        project = self.for_new_object(project)
         self.lock_names([name])
         with with_trash(self._session), limited_to(None):
             row = self._session.get(tables.ModelName, name, with_for_update=True, populate_existing=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare, exact_bare
+from core.jit import exact_nonallocating, nonallocating
 from core.ranges import over_ranges
 from core.scorers import NetworkScorer
 from core.training.networks.checkpoint import Weights
@@ -114,7 +114,7 @@ def _layer(vector: Float64Array) -> dict[str, Float64Array]:
     return {"weights": vector[:-1, np.newaxis].copy(), "bias": vector[-1:].copy()}
 
 
-@bare
+@nonallocating
 def _scores(
     first: int,
     last: int,
@@ -130,7 +130,7 @@ def _scores(
         scores[i] = total
 
 
-@bare
+@nonallocating
 def _add_products(inputs: Float32Array, score_gradient: Float64Array, gradient: Float64Array) -> None:
     """Add each document's inputs times its derivative, document by document."""
     for i in range(len(score_gradient)):
@@ -138,7 +138,7 @@ def _add_products(inputs: Float32Array, score_gradient: Float64Array, gradient: 
             gradient[j] += score_gradient[i] * inputs[i, j]
 
 
-@exact_bare
+@exact_nonallocating
 def _adam(
     weights: Float64Array,
     first: Float64Array,

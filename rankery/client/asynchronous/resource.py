@@ -110,9 +110,9 @@ class AsyncResource(BaseModel):
         Raises:
             AnswerNotUnderstood: The response does not have the expected fields.
         """
-        made = read(cls, document)
-        made._transport = transport
-        return made
+        resource = read(cls, document)
+        resource._transport = transport
+        return resource
 
     def _update_from(self, document: Any) -> Self:
         """Update the resource from a response."""

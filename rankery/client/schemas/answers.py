@@ -219,7 +219,7 @@ class Contribution(Answer):
 
     feature: str
     value: float | str | None = None
-    """Value of the document, or text of a category; null if missing"""
+    """Value of the feature, or text of its category; null if missing"""
 
     contribution: float
     """Shapley value for trees, integrated gradient for linear scorers and networks, weighted sum of both for sums"""
@@ -1862,7 +1862,7 @@ class Deletion(Answer):
 
 
 class Response(Answer):
-    """Scores of the sampled documents when all have the same value."""
+    """Scores of the sampled documents if the feature has the same value in all."""
 
     mean: float
     lower: float

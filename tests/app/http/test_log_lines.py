@@ -54,7 +54,7 @@ def test_lines_carry_the_callers_key(client: TestClient, store: Store, log: Log)
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["write"])
     stream = log("json")
-    registered(client.app, Authenticator).key_cache.invalidate_absence_of_keys()  # type: ignore[arg-type]
+    registered(client.app, Authenticator).key_cache.invalidate_keys_exist()  # type: ignore[arg-type]
     allowed = {"authorization": f"Bearer {secret}"}
     assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=allowed).status_code == 202
     assert client.get("/v1/jobs").status_code == 401

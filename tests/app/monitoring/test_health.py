@@ -200,7 +200,7 @@ def test_metrics_report_an_unreachable_database(remote: TestClient, database_pro
     application: FastAPI = remote.app  # type: ignore[assignment]
     with registered(application, Services).store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
-    registered(application, Authenticator).key_cache.invalidate_absence_of_keys()
+    registered(application, Authenticator).key_cache.invalidate_keys_exist()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
     database_proxy.shut()

@@ -107,8 +107,10 @@ def test_a_read_key_is_offered_no_change(visit: Visit, admin_key: str, read_key:
     """Controls that change something are disabled for a key that may only read, with the reason."""
     reason = "The key “read” lacks the scope write."
     with Client(visit.url, api_key=admin_key) as client:
-        made = client.request("POST", "/v1/datasets/synthetic", json={"name": "small", "queries": 2}).json()
-        client.job(made["job_id"]).wait()
+        dataset = client.request(
+            "POST", "/v1/datasets/synthetic", json={"name": "small", "queries": 2}
+        ).json()
+        client.job(dataset["job_id"]).wait()
     page = visit.open("/datasets#add")
     sign_in(page, read_key)
     form = page.get_by_role("dialog", name="Add a dataset").locator("form").first
@@ -116,12 +118,12 @@ def test_a_read_key_is_offered_no_change(visit: Visit, admin_key: str, read_key:
     expect(form.get_by_role("button", name="Upload")).to_be_disabled()
     for path, name in {
         "/datasets": "Add a dataset",
-        f"/datasets/{made['id']}": "Delete",
+        f"/datasets/{dataset['id']}": "Delete",
         "/train": "Start training",
         "/studies": "New study",
         "/schedules": "New schedule",
         "/settings/storage": "Empty the trash",
-        f"/jobs/{made['job_id']}": "Delete",
+        f"/jobs/{dataset['job_id']}": "Delete",
         "/models": "New training",
     }.items():
         visit.open(path)

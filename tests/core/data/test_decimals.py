@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from core.data.letor import read_letor
 from core.data.number_kernel import DECIDED, MALFORMED, TOO_LARGE, UNDECIDED, read_number
 from core.errors import DatasetError
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.text.bytes_kernel import Text
 from tests.examples import examples
 
 
-@exact_bare
+@exact_nonallocating
 def _read_number(text: Text) -> tuple[int, int, float]:
     return read_number(text, np.uint64(0), np.uint64(len(text)))  # type: ignore[no-any-return]
 

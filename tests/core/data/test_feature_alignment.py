@@ -25,10 +25,10 @@ def test_a_dataset_with_the_features_of_the_model_is_not_copied() -> None:
 
 def test_features_are_matched_by_name() -> None:
     """Another order and additional features do not confuse columns."""
-    fitted = align_features(dataset("b", "extra", "a"), ("a", "b"))
-    assert fitted.feature_names == ("a", "b")
-    assert fitted.matrix.tolist() == [[3, 1], [-3, -1]]
-    assert fitted.matrix.flags.c_contiguous
+    aligned = align_features(dataset("b", "extra", "a"), ("a", "b"))
+    assert aligned.feature_names == ("a", "b")
+    assert aligned.matrix.tolist() == [[3, 1], [-3, -1]]
+    assert aligned.matrix.flags.c_contiguous
 
 
 @pytest.mark.parametrize("names", [("f1", "f2"), ("f0", "f1")])
@@ -40,9 +40,9 @@ def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> N
 def test_weights_and_columns_are_kept() -> None:
     """Weights and columns belong to documents and queries, not to features."""
     same = replace(dataset("a", "b"), document_weights=np.ones(2), query_columns={"market": ("de",)})
-    fitted = align_features(same, ("b", "a"))
-    assert fitted.document_weights is same.document_weights
-    assert fitted.query_columns == {"market": ("de",)}
+    aligned = align_features(same, ("b", "a"))
+    assert aligned.document_weights is same.document_weights
+    assert aligned.query_columns == {"market": ("de",)}
 
 
 @pytest.mark.parametrize(("has", "wants"), [(("bm25",), ("bm25", "age")), (("f1",), ("f1", "age"))])
@@ -52,7 +52,7 @@ def test_a_named_feature_that_is_absent_is_missing(has: tuple[str, ...], wants: 
 
 
 def test_bare_judgments_are_refused() -> None:
-    """A dataset of judgments without features cannot be fitted to a model."""
+    """A dataset of judgments without features cannot be aligned to a model."""
     bare = dataset("a").with_features(np.zeros((2, 0), np.float32), ())
     with pytest.raises(DatasetError, match="judgments but no features"):
         align_features(bare, ("a",))

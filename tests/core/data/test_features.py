@@ -99,17 +99,17 @@ def test_a_matrix_beyond_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_parts_and_fitted_datasets_share_the_matrix() -> None:
-    """Held-out parts, and datasets that are fitted to a model, are selected and not copied."""
+    """Held-out parts, and datasets that are aligned to a model, are selected and not copied."""
     dataset = synthetic_dataset(12, seed=1, n_features=4)
     part = dataset.select_queries([7, 2, 4])
-    fitted = align_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))
-    for selected in (part.features, fitted.features):
+    aligned = align_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))
+    for selected in (part.features, aligned.features):
         assert isinstance(selected, SelectedFeatures)
         assert np.shares_memory(selected.matrix, dataset.matrix)
     rows = np.concatenate([np.arange(*dataset.query_boundaries[query : query + 2]) for query in (7, 2, 4)])
     np.testing.assert_array_equal(part.matrix, dataset.matrix[rows])
-    np.testing.assert_array_equal(fitted.matrix[:, [0, 2]], part.matrix[:, [3, 0]])
-    assert np.isnan(fitted.matrix[:, 1]).all()
+    np.testing.assert_array_equal(aligned.matrix[:, [0, 2]], part.matrix[:, [3, 0]])
+    assert np.isnan(aligned.matrix[:, 1]).all()
 
 
 def test_a_file_that_numpy_maps_is_recognised(tmp_path: Path) -> None:

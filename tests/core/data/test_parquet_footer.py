@@ -31,7 +31,7 @@ def whole(named: NamedFile, file: io.BytesIO) -> bytes:
 
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
-    """Several row groups of features whose names take one and two bytes for their length."""
+    """Several row groups; the lengths of some feature names take one byte in the footer, others two."""
     drawn = synthetic_dataset(900, seed=1, documents_per_query=5, n_features=150)
     names = tuple(f"{'prix' * (40 * (number % 2))} é{number}" for number in range(150))
     return drawn.with_features(np.array(drawn.features), names, drawn.categories)

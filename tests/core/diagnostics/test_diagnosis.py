@@ -107,7 +107,7 @@ def test_a_large_gap_is_not_stepped_across() -> None:
 
 
 def test_samples_have_the_requested_number_of_queries(judged: Judged) -> None:
-    """A sample of one query has the NDCGcost of a query; an eighth of it is empty and has no Jacobian."""
+    """A sample of one query has its NDCGcost; Jacobians use an eighth of the sample, here no query."""
     costs = parse_metric("ndcg-cost")(*judged)
     found = diagnose(make_loss("ranknet"), *judged, cutoff=5, queries=1)
     assert found["ndcg-cost"] in [pytest.approx(cost) for cost in costs]

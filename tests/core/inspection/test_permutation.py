@@ -111,7 +111,7 @@ def test_importance_equals_the_difference_after_shuffling_by_hand(within: Within
 @pytest.mark.parametrize("within", _KINDS)
 @pytest.mark.parametrize("indicators", [False, True])
 def test_the_importance_of_a_linear_scorer_is_that_of_its_scores(within: Within, indicators: bool) -> None:
-    """Only the term of the shuffled feature is scored again, as a sum with this one member shows."""
+    """Scoring only the term of the shuffled feature again gives the importance of a sum of this one model."""
     network = random_network(4, missing_indicators=indicators, seed=5)
     dataset, permutations = judged(60, 4, seed=1), Permutations(2, within, seed=4)
     content = write_network(network)

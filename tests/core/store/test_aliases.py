@@ -134,9 +134,9 @@ def test_concurrent_moves_are_serialized(store: Store, web: list[Model]) -> None
     lines = history(store)
     with store.read() as tx:
         now = tx.models.resolve("web@champion").version
-    left = [source or 0 for _, source, _ in lines] + [now]
-    reached = [0] + [target or 0 for _, _, target in lines]
-    assert sorted(left) == sorted(reached)
+    origins = [source or 0 for _, source, _ in lines] + [now]
+    targets = [0] + [target or 0 for _, _, target in lines]
+    assert sorted(origins) == sorted(targets)
     for _ in range(len(lines) - 1):
         roll_back(store)
     with pytest.raises(WrongState):

@@ -27,7 +27,7 @@ def test_the_median_is_of_the_best_values_so_far(iteration: int, best: float, ex
 
 
 def test_few_trials_and_early_iterations_prune_nothing() -> None:
-    """Too few other trials are no comparison; early values depend mostly on the learning rate."""
+    """A trial is not compared with too few others; early values depend mostly on the learning rate."""
     assert not is_worse_than_median(CURVES[1:], 20, 0.0, higher_is_better=True)
     assert not is_worse_than_median(CURVES, MEDIAN_WARMUP_ITERATIONS - 1, 0.0, higher_is_better=True)
     late = [{30: 0.5} for _ in CURVES]

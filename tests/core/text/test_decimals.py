@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.jit import exact_bare
+from core.jit import exact_nonallocating
 from core.text.bytes_kernel import Text
 from core.text.decimal_kernel import CUT, MALFORMED, ROUNDED, read_decimal, read_short_decimal
 from tests.examples import examples
@@ -25,12 +25,12 @@ EDGES = (
 )
 
 
-@exact_bare
+@exact_nonallocating
 def _read(text: Text, size: int, json: bool) -> tuple[int, int, float]:
     return read_decimal(text, np.uint64(0), np.uint64(size), json)  # type: ignore[no-any-return]
 
 
-@exact_bare
+@exact_nonallocating
 def _read_short(text: Text, size: int) -> tuple[bool, int, float]:
     return read_short_decimal(text, np.uint64(0), np.uint64(size))  # type: ignore[no-any-return]
 

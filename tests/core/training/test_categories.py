@@ -117,7 +117,7 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
     ],
 )
 def test_booleans_and_long_ids_are_written_as_json(values: tuple[str, ...], line: str) -> None:
-    """Data frames hold them as values, not as texts; texts are the values that would be read otherwise."""
+    """Booleans and 64-bit integers become JSON values, as in data frames; other texts become strings."""
     dataset = categorical_dataset()
     column = np.arange(dataset.n_documents, dtype=np.float32) % 2
     features = np.column_stack([dataset.matrix[:, 0], column])
@@ -214,16 +214,16 @@ def test_categories_are_matched_by_value() -> None:
         feature_names=["shop", "brand", "extra"],
         categories={"brand": ["neo", BRANDS[3], BRANDS[0]], "extra": ["x", "y", "z"]},
     )
-    fitted = align_features(other, training.feature_names, training.categories)
-    assert fitted.categories == training.categories
-    np.testing.assert_array_equal(fitted.features[:, 1], [3, np.nan, 0])
-    np.testing.assert_array_equal(fitted.features[:, 3], [4, np.nan, np.nan])
+    aligned = align_features(other, training.feature_names, training.categories)
+    assert aligned.categories == training.categories
+    np.testing.assert_array_equal(aligned.features[:, 1], [3, np.nan, 0])
+    np.testing.assert_array_equal(aligned.features[:, 3], [4, np.nan, np.nan])
     unseen = unseen_values(other, training.feature_names, training.categories)
     assert [(each.feature, each.documents, each.examples) for each in unseen] == [
         ("shop", 1, ("8",)),
         ("brand", 1, ("neo",)),
     ]
-    assert align_features(fitted, training.feature_names, training.categories) is fitted
+    assert align_features(aligned, training.feature_names, training.categories) is aligned
     with pytest.raises(InvalidInput, match="other categories"):
         train(spec_of(), training, categorical_dataset())
 
@@ -234,8 +234,8 @@ def test_an_absent_categorical_feature_is_missing() -> None:
     known = RankingDataset.from_arrays(
         [[1.0, 0, 0]], [1], [0, 1], feature_names=["f1", "f2", "f3"], categories={"f3": ["a"]}
     )
-    fitted = align_features(dataset, known.feature_names, known.categories)
-    np.testing.assert_array_equal(fitted.features, [[1.0, 0.0, np.nan]])
+    aligned = align_features(dataset, known.feature_names, known.categories)
+    np.testing.assert_array_equal(aligned.features, [[1.0, 0.0, np.nan]])
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_invalid_categorical_features_are_refused(values: list[float], name: str
 def test_models_of_dataframes_have_their_categories(
     frame: dict[str, Any], expected: dict[int, tuple[str, ...]]
 ) -> None:
-    """Categories that `lightgbm.train` wrote from pandas are read by column; given codes have no texts."""
+    """Categories that `lightgbm.train` wrote from pandas are read by column."""
     data = lightgbm.Dataset(pd.DataFrame(frame), np.arange(100) % 7, params={"verbosity": -1})
     text = lightgbm.train({"verbosity": -1, "num_leaves": 3, "min_data_in_bin": 1}, data, 2).model_to_string()
     found = {column: each.values for column, each in ModelText.read(text).categories.items()}

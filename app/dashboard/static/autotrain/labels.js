@@ -91,8 +91,8 @@ export const reasonLabel = ({ status, reason }) => joined([UNRANKED[status], rea
 export function countLabel({ items }) {
   /** @param {string[]} statuses */
   const number = (...statuses) => items.filter(({ status }) => statuses.includes(status)).length;
-  const left = number("queued", "running");
-  return `${counted(number("complete"), "candidate")} measured${left ? `, ${left} to go` : ""}`;
+  const remaining = number("queued", "running");
+  return `${counted(number("complete"), "candidate")} measured${remaining ? `, ${remaining} to go` : ""}`;
 }
 
 /**

@@ -38,7 +38,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
   ]);
 }
 
-/** Return the interval with the opposite sign: " 0.00042 to 0.00113", or " no interval" of one held-out user. @param {{lower: number | null, upper: number | null}} difference */
+/** Return the interval with the opposite sign: " 0.00042 to 0.00113", or " no interval" if there is only one held-out user. @param {{lower: number | null, upper: number | null}} difference */
 const differenceInterval = ({ lower, upper }) =>
   lower === null || upper === null ? " no interval" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
 

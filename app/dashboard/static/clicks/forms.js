@@ -1,6 +1,6 @@
 /** The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations. @module */
 import { estimatorOptions } from "./counterfactual.js";
-import { asSystem, offerReadyUnselected, readOffered, systemOption } from "../forms/choices.js";
+import { asSystem, offerDatasetsWithPlaceholder, readNewestSystems, systemOption } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { jobPage, openPage } from "../page/paths.js";
 import { creator, get } from "../page/api.js";
@@ -51,16 +51,16 @@ async function offerChoices(form, logId) {
   await Promise.all([
     offerDatasets(form),
     offerPropensities(form, logId),
-    list && readOffered().then((systems) => replace(list, ...systems.map(systemOption))),
+    list && readNewestSystems().then((systems) => replace(list, ...systems.map(systemOption))),
   ]);
   form.removeAttribute("aria-busy");
 }
 
 /** @param {HTMLFormElement} form */
 async function offerDatasets(form) {
-  await offerReadyUnselected(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null);
+  await offerDatasetsWithPlaceholder(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null);
   for (const select of findAll(form, 'select[data-list="optional"]', HTMLSelectElement)) {
-    await offerReadyUnselected([select], null);
+    await offerDatasetsWithPlaceholder([select], null);
     if (select.options[0]?.value) select.prepend(h("option", { value: "" }));
     select.options[0].textContent = "None";
     select.value = "";

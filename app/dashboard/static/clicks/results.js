@@ -41,7 +41,7 @@ function logLink({ spec, result }) {
 
 /** @param {JudgmentResult} result @returns {Child[]} */
 function judgmentResult({ dataset_id: dataset, judgments, click_model: model, agreement }) {
-  const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
+  const { judged, left_out: leftOut, cuts, by_grade: grades, certain_share: certain } = judgments;
   /** @param {number} grade @returns {Child} */
   const gradeLabel = (grade) =>
     h("span", [
@@ -52,7 +52,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
     h("p.sentence", [
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ]),
-    left > 0 && hint(`${counted(left, "pair")} with too few impressions were not graded.`),
+    leftOut > 0 && hint(`${counted(leftOut, "pair")} with too few impressions were not graded.`),
     h("p", h("a.button.primary", { href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",

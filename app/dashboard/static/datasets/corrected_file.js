@@ -60,9 +60,9 @@ export function correctedFileForm(dataset, usual) {
  * Return the form that reads the files of a dataset at URLs or in a folder again, after they were corrected. Return null
  * for datasets from other sources.
  * @param {Dataset} dataset
- * @param {() => void} begun called when the files are being read again
+ * @param {() => void} onReadAgain called when the files are being read again
  */
-export function correctedSourceForm({ id, source }, begun) {
+export function correctedSourceForm({ id, source }, onReadAgain) {
   if (source.kind !== "address" && source.kind !== "folder") return null;
   const form = h("form.form.panel", { novalidate: true, "aria-label": "Read the corrected files" }, [
     h("h2", "Read the corrected files"),
@@ -73,7 +73,7 @@ export function correctedSourceForm({ id, source }, begun) {
   const create = creator();
   onSubmit(form, async () => {
     await create(datasetApi(id, "/read-again"), {});
-    begun();
+    onReadAgain();
   });
   return form;
 }

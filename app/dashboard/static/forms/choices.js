@@ -82,9 +82,9 @@ function labelField(label, documents, typed) {
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets; those that become ready later are appended
  */
-export async function offerReady(selects, requestedId) {
+export async function offerReadyDatasets(selects, requestedId) {
   const all = [...selects];
-  const datasets = await readReady(requestedId);
+  const datasets = await readReadyDatasets(requestedId);
   const words = (/** @type {Schemas["Dataset"]} */ { name, statistics }) =>
     statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
   /** @param {Schemas["Dataset"][]} some */
@@ -99,7 +99,7 @@ export async function offerReady(selects, requestedId) {
   return datasets;
 
   async function addLater() {
-    const ready = await readReady(null);
+    const ready = await readReadyDatasets(null);
     const later = ready.filter(({ id }) => !datasets.some((dataset) => dataset.id === id));
     datasets.push(...later);
     for (const select of all) select.append(...options(later));
@@ -107,14 +107,14 @@ export async function offerReady(selects, requestedId) {
 }
 
 /**
- * Offer ready datasets; none is selected unless there is only one.
+ * Offer ready datasets below a placeholder, which is omitted if there is only one dataset.
  * @param {Iterable<HTMLSelectElement>} selects
  * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets
  */
-export async function offerReadyUnselected(selects, requestedId) {
+export async function offerDatasetsWithPlaceholder(selects, requestedId) {
   const all = [...selects];
-  const datasets = await offerReady(all, requestedId);
+  const datasets = await offerReadyDatasets(all, requestedId);
   if (datasets.length > 1) {
     for (const select of all) select.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
   }
@@ -122,7 +122,7 @@ export async function offerReadyUnselected(selects, requestedId) {
 }
 
 /** Return the newest ready datasets, and the requested one even if it is older. @param {string | null} requestedId */
-async function readReady(requestedId) {
+async function readReadyDatasets(requestedId) {
   const { items } = await get("/v1/datasets?status=ready&limit=200");
   if (!requestedId || items.some(({ id }) => id === requestedId)) return items;
   try {
@@ -248,7 +248,7 @@ const RANKING = /^rnk_/;
 export const asSystem = (reference) => (RANKING.test(reference) ? { ranking_id: reference } : { model: reference });
 
 /** Return the newest models and runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
-export async function readOffered() {
+export async function readNewestSystems() {
   const [models, runs] = await Promise.all([
     get(`/v1/models?limit=${PAGE_SIZE}`),
     get(`/v1/rankings?uploaded=true&limit=${PAGE_SIZE}`),
@@ -275,7 +275,7 @@ export const systemOption = ({ reference, name, detail }) =>
  * @returns {Promise<() => {model?: string, ranking_id?: string}>} returns the chosen system as a field of a request
  */
 export async function offerSystems(input, { runs, chosen = () => {} }) {
-  const offered = (await readOffered()).filter(({ reference, name }) => runs || reference === name);
+  const offered = (await readNewestSystems()).filter(({ reference, name }) => runs || reference === name);
   if (!input.list) throw new TypeError("The field has no list");
   replace(input.list, ...offered.map(systemOption));
   if (!input.value) input.value = new URLSearchParams(location.search).get("model") ?? "";

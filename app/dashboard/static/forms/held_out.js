@@ -1,7 +1,7 @@
 /** Training, validation and test data of a training form, and the ways to hold out queries. @module */
 import { choose } from "./forms.js";
 import { checkBox } from "./controls.js";
-import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
+import { chooseDataset, offerLabelMap, offerReadyDatasets } from "./choices.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
 
@@ -24,7 +24,7 @@ export async function offerData(form, requestedId, replacedLabels) {
   const trainSelect = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
   const validationSelect = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
   const testSelect = findTestSelect(form);
-  const datasets = await offerReady([trainSelect, validationSelect, testSelect], requestedId);
+  const datasets = await offerReadyDatasets([trainSelect, validationSelect, testSelect], requestedId);
   elementById("no-datasets").hidden = datasets.length > 0;
   form.hidden = datasets.length === 0;
   for (const select of datasets.length > 1 ? [trainSelect, validationSelect] : [])

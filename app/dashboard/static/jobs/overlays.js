@@ -20,8 +20,8 @@ import { iterationAxis, measuredPoints, TIME_PARTS } from "./curves.js";
  * @property {string} axis title of the vertical axis
  * @property {string} words description, shown above the figure
  * @property {string} [source] reference of the definition
- * @property {(value: number) => string} [ticks] formats a tick of the axis
- * @property {(value: number | undefined) => string} shown formats a value
+ * @property {(value: number) => string} [formatTick] of the axis
+ * @property {(value: number | undefined) => string} formatValue
  * @property {(history: LearningCurves) => (number | null)[]} values one for each iteration, null where it was not measured
  */
 
@@ -81,7 +81,7 @@ export function overlay(title, { help, find }) {
       key: quantity.name,
       height: HEIGHT,
       x: iterationAxis(iterationLabel(measured)),
-      y: { title: quantity.axis, zero: true, format: quantity.ticks, read: quantity.shown },
+      y: { title: quantity.axis, zero: true, format: quantity.formatTick, read: quantity.formatValue },
       series: measured.map((line) => seriesOf(line, quantity)),
     });
     setAttribute(figure.plot, "data-lines", measured.length);
@@ -103,7 +103,7 @@ function seriesOf({ id, name, slot, history }, quantity) {
 function summary(lines, quantity) {
   const ends = lines.map(({ title, history }) => {
     const last = points(history, quantity).y.at(-1);
-    return `${title} ${quantity.shown(last ?? undefined)}`;
+    return `${title} ${quantity.formatValue(last ?? undefined)}`;
   });
   return `${quantity.label} of ${lines.length} trainings, at the last measurement: ${ends.join("; ")}.`;
 }
@@ -120,8 +120,8 @@ export async function diagnosticsOf(lines) {
       axis: isShare(diagnostic) ? "share of queries" : diagnostic.title,
       words: diagnostic.summary,
       source: diagnostic.source,
-      ticks: isShare(diagnostic) ? shareLabel : undefined,
-      shown: (value) => diagnosticLabel(value, diagnostic),
+      formatTick: isShare(diagnostic) ? shareLabel : undefined,
+      formatValue: (value) => diagnosticLabel(value, diagnostic),
       values: ({ curves, iterations }) => curves.diagnostics?.[diagnostic.name] ?? iterations.map(() => null),
     }));
 }
@@ -134,7 +134,7 @@ export function timesOf(lines) {
     label: name,
     axis: "milliseconds",
     words: `${TIME_PARTS[name]}. Wall time of an ${iterationLabel(lines)} after the first, which also prepares the data. Trainings that ran at the same time as others took longer.`,
-    shown: (value) => (value === undefined ? "–" : milliseconds(value)),
+    formatValue: (value) => (value === undefined ? "–" : milliseconds(value)),
     values: ({ milliseconds: times, iterations }) =>
       iterations.map((_, index) => (index > 0 || iterations.length === 1 ? (times[name]?.[index] ?? null) : null)),
   }));

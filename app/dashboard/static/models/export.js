@@ -3,7 +3,7 @@ import { field, textInput } from "../forms/controls.js";
 import { actionButton } from "../page/actions.js";
 import { datasetName } from "../datasets/dataset.js";
 import { signed } from "../evaluation/verdict.js";
-import { offerReady } from "../forms/choices.js";
+import { offerReadyDatasets } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, jobPage, modelApi, openPage } from "../page/paths.js";
 import { creator, get, request } from "../page/api.js";
@@ -239,7 +239,7 @@ export async function exportView(model) {
   const wanted = hashValue("format");
   if (wanted && formats.some(({ name }) => name === wanted)) format.value = wanted;
   choose();
-  await offerReady([dataset], null);
+  await offerReadyDatasets([dataset], null);
   dataset.prepend(h("option", { value: "", selected: true }, "the model's test data, else its training data"));
   return [form, report, ...(model.kind === "trees" ? [] : [distillation(model, dataset)])];
 }

@@ -1,6 +1,6 @@
 /** Gates of aliases: their form, and promotion through them. @module */
 import { datasetName } from "../datasets/dataset.js";
-import { offerEvaluationDatasets, offerReadyUnselected } from "../forms/choices.js";
+import { offerEvaluationDatasets, offerDatasetsWithPlaceholder } from "../forms/choices.js";
 import { onSubmit, bindChoices, payloadOf } from "../forms/forms.js";
 import { succeededJob } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -205,7 +205,7 @@ function gateForm(gate, cancel) {
       ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
     ]);
     const features = select("/counterfactual/dataset_id");
-    await offerReadyUnselected([features], rule?.dataset_id ?? null);
+    await offerDatasetsWithPlaceholder([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
     log.dispatchEvent(new Event("change", { bubbles: true })); // shows the fields of the estimator, too
   }

@@ -2,7 +2,7 @@
 import { textInput } from "../forms/controls.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { grade, rankShift } from "../figures/marks.js";
-import { chooseDataset, offerReady } from "../forms/choices.js";
+import { chooseDataset, offerReadyDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
 import {
@@ -231,7 +231,7 @@ export async function tryView(model) {
   const words = h("p.hint", { role: "status" });
   const [{ features: shown, words: shownLabel }, datasets] = await Promise.all([
     shownFeatures(model),
-    offerReady([dataset], hashValue("dataset") ?? model.dataset_id),
+    offerReadyDatasets([dataset], hashValue("dataset") ?? model.dataset_id),
   ]);
   const table = candidateTable(shown);
   const text = candidateText(model, (candidates) => {

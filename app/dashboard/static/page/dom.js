@@ -9,7 +9,7 @@ const URLS = new Set(["action", "href", "src"]);
  * Return an HTML element: `h("a.name", { href }, "Name")` is a link of the class `name`. Attributes that are functions
  * become listeners. Children may be in arrays. Attributes and children that are false, null or undefined are left out.
  * A button submits its form only with the type submit. `needs` names the scope that the action of a button or link
- * needs; it is the last attribute.
+ * needs; name it after all other attributes.
  * @template {Selector<keyof HTMLElementTagNameMap>} Given
  * @param {Given} selector the tag, and classes after dots
  * @param {Content} content @returns {HTMLElementTagNameMap[TagOf<Given> & keyof HTMLElementTagNameMap]}
@@ -34,14 +34,14 @@ export function svg(selector, ...content) {
 /** @param {Element} node @param {string[]} classes @param {Content} content */
 function fill(node, classes, content) {
   if (classes.length) node.setAttribute("class", classes.join(" "));
-  const [attributes, children] = divided(content);
+  const [attributes, children] = splitContent(content);
   for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
   node.append(...flattened(children));
   return node;
 }
 
-/** Return the attributes and the children of a content. @param {Content} content @returns {[Attributes, Children[]]} */
-export function divided(content) {
+/** Split the content of an element into attributes and children. @param {Content} content @returns {[Attributes, Children[]]} */
+export function splitContent(content) {
   const [first, ...others] = content;
   const hasAttributes = typeof first === "object" && first && !(first instanceof Node) && !Array.isArray(first);
   return /** @type {any} */ (hasAttributes ? [first, others] : [{}, content]);

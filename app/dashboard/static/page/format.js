@@ -99,12 +99,12 @@ export const joined = (parts, separator = " ") => parts.filter(Boolean).join(sep
 export function size(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
-  let left = value;
-  while (Math.round(left) >= 1000 && unit < units.length - 1) {
-    left /= 1000;
+  let scaled = value;
+  while (Math.round(scaled) >= 1000 && unit < units.length - 1) {
+    scaled /= 1000;
     unit += 1;
   }
-  return `${unit === 0 || left >= 99.95 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+  return `${unit === 0 || scaled >= 99.95 ? Math.round(scaled) : scaled.toFixed(1)} ${units[unit]}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Parts of pages: tables, panels, lists of facts, messages and dialogs. @module */
-import { changeDetector, divided, h } from "./dom.js";
+import { changeDetector, splitContent, h } from "./dom.js";
 import { withLabels } from "./format.js";
 
 /**
@@ -61,7 +61,7 @@ export function bodyRows(heads, items, cells) {
     return h("td", { class: column instanceof Element && column.matches(".number") && "number" }, content);
   };
   return items.map((item, index) => {
-    const [attributes, contents] = divided(cells(item, index));
+    const [attributes, contents] = splitContent(cells(item, index));
     return h("tr", attributes, ...contents.map(cell));
   });
 }

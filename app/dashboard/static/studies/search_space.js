@@ -105,8 +105,8 @@ export function searchSpace(container, more, add, schemas, losses) {
 
   function offerMore() {
     const shown = new Set(findAll(container, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
-    const left = known.filter(({ pointer }) => !shown.has(pointer));
-    replace(more, ...left.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
+    const remaining = known.filter(({ pointer }) => !shown.has(pointer));
+    replace(more, ...remaining.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
   }
 
   return {

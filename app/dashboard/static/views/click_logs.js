@@ -1,6 +1,6 @@
 /** `/click-logs`: the list of click logs, and the forms that upload and simulate one. @module */
 import { logSource } from "../clicks/log.js";
-import { offerReadyUnselected } from "../forms/choices.js";
+import { offerDatasetsWithPlaceholder } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { readStart, firstRecords } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
@@ -125,7 +125,7 @@ async function offerSimulation() {
     const { id } = await create("/v1/jobs", { kind: "simulate-clicks", ...payloadOf(simulation) });
     openPage(jobPage(id));
   });
-  await offerReadyUnselected([select], new URLSearchParams(location.search).get("dataset"));
+  await offerDatasetsWithPlaceholder([select], new URLSearchParams(location.search).get("dataset"));
   simulation.removeAttribute("aria-busy");
   await offerFeatures(select.value);
 }

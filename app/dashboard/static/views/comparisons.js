@@ -6,8 +6,8 @@ import {
   asSystem,
   offerEvaluationDatasets,
   offerContracts,
-  offerReadyUnselected,
-  readOffered,
+  offerDatasetsWithPlaceholder,
+  readNewestSystems,
 } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
@@ -36,7 +36,7 @@ const COLUMNS = [
  * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
  */
 async function systemPicker(container, changed) {
-  const offered = await readOffered();
+  const offered = await readNewestSystems();
   const names = new Map(offered.map(({ reference, name }) => [reference, name]));
   const chosen = new Set(new URLSearchParams(location.search).getAll("system"));
   const field = searchField("Find a model or run, or enter a reference", "Find, or type name:version or rnk_…", {
@@ -132,7 +132,7 @@ showList({
 });
 bindDialogs({
   compare: offerChoices,
-  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
+  run: () => offerDatasetsWithPlaceholder(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 runForm(run, openResult);
 

@@ -49,9 +49,9 @@ const COLUMNS = [
 /**
  * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
  * @param {FaultyFile} problem @param {Schemas["ProblemCause"][]} causes
- * @param {() => unknown} begun called when the upload is being read again
+ * @param {() => unknown} onReadAgain called when the upload is being read again
  */
-function problemCauses(problem, causes, begun) {
+function problemCauses(problem, causes, onReadAgain) {
   const { title, errors } = problem;
   // A single problem has one row with its detail; a list by location would show it again.
   const [only] = errors.length === 1 && causes.length === 1 ? errors : [];
@@ -61,7 +61,7 @@ function problemCauses(problem, causes, begun) {
 
   async function readAgain() {
     await create(datasetApi(id, "/read-again"), { ignore: [...ignored] });
-    await begun();
+    await onReadAgain();
   }
 
   /** @param {string} column @param {boolean} isIgnored */

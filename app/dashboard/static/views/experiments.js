@@ -1,7 +1,7 @@
 /** `/experiments`: the list of experiments, kept current, and the form that runs one. @module */
 import { checkBox } from "../forms/controls.js";
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
-import { offerReadyUnselected } from "../forms/choices.js";
+import { offerDatasetsWithPlaceholder } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/paths.js";
@@ -68,7 +68,7 @@ function requestOf() {
 async function offerPapers() {
   const [{ items }] = await Promise.all([
     get("/v1/papers"),
-    offerReadyUnselected(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null),
+    offerDatasetsWithPlaceholder(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null),
   ]);
   const select = elementById("paper", HTMLSelectElement);
   replace(select, ...items.map(({ name }) => h("option", { value: name }, name)));

@@ -1,5 +1,5 @@
 /** `/interleavings`: the list of interleavings, and the form that creates one. @module */
-import { readOffered } from "../forms/choices.js";
+import { readNewestSystems } from "../forms/choices.js";
 import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { sampleSize } from "../interleavings/verdict.js";
 import { interleavingPage, openPage } from "../page/paths.js";
@@ -49,7 +49,7 @@ function fillModels() {
 }
 
 async function offerModels() {
-  const models = (await readOffered()).filter(({ reference, name }) => reference === name);
+  const models = (await readNewestSystems()).filter(({ reference, name }) => reference === name);
   replace(elementById("offered"), ...models.map(({ reference, detail }) => h("option", { value: reference }, detail)));
 }
 

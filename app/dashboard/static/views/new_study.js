@@ -1,5 +1,5 @@
 /** `/studies/new`: the form that submits a study. @module */
-import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
+import { chooseDataset, offerDatasetsWithPlaceholder } from "../forms/choices.js";
 import { runsOf } from "../forms/cost.js";
 import { bindChoices, onSubmit, payloadOf, showUnread } from "../forms/forms.js";
 import { showKnownVersions } from "../forms/model_name.js";
@@ -56,7 +56,7 @@ async function prepare() {
 }
 
 async function offerDatasets() {
-  const datasets = await offerReadyUnselected(
+  const datasets = await offerDatasetsWithPlaceholder(
     findAll(form, 'select[data-list="ready"]', HTMLSelectElement),
     requested.get("dataset"),
   );

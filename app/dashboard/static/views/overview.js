@@ -97,10 +97,10 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 function showSteps(done) {
   const steps = findAll(document, "[data-step]", HTMLElement);
   for (const step of steps) step.hidden = done[step.dataset.step ?? ""];
-  const left = steps.filter((step) => !step.hidden);
-  for (const step of left) find(step, "a").className = step === left[0] ? "button primary" : "button quiet";
-  elementById("first").hidden = left.length === 0;
-  setText(elementById("steps-title"), left.length < steps.length ? "Next steps" : "First steps");
+  const remaining = steps.filter((step) => !step.hidden);
+  for (const step of remaining) find(step, "a").className = step === remaining[0] ? "button primary" : "button quiet";
+  elementById("first").hidden = remaining.length === 0;
+  setText(elementById("steps-title"), remaining.length < steps.length ? "Next steps" : "First steps");
 }
 
 const MAX_ACTIVE_SHOWN = 8;
@@ -118,8 +118,8 @@ const FREQUENT = {
 /** Read after each change while some jobs wait and the running ones leave space for them. */
 const QUEUED = `/v1/jobs?status=queued&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`;
 /**
- * Paths that are read after an event or when a count has changed, and otherwise at most every `RARE_MILLISECONDS` after
- * a change.
+ * Paths that are read after an event or when a count has changed. After other changes, they are read at most once in
+ * `RARE_MILLISECONDS`.
  */
 const RARE = {
   failed: `/v1/jobs?status=failed&limit=${MAX_FAILURES}&fields=${ENDED_FIELDS},dataset_names`,

@@ -1,5 +1,5 @@
 /** `/rankings`: rankings of models and uploaded runs, and the forms that add one. @module */
-import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
+import { chooseDataset, offerSystems, offerDatasetsWithPlaceholder } from "../forms/choices.js";
 import { bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
@@ -52,14 +52,14 @@ onSubmit(form, async () => openResult(await create("/v1/jobs", { kind: "rank", .
 runForm(run, openResult);
 bindDialogs({
   rank: offerChoices,
-  run: () => offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null),
+  run: () => offerDatasetsWithPlaceholder(findAll(run, "select[data-list]", HTMLSelectElement), null),
 });
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset_id");
   const selects = findAll(form, 'select[data-list="ready"]', HTMLSelectElement);
   await Promise.all([
-    offerReadyUnselected(selects, wanted),
+    offerDatasetsWithPlaceholder(selects, wanted),
     offerSystems(find(form, "input[list]", HTMLInputElement), { runs: false }),
   ]);
   chooseDataset(selects, wanted);

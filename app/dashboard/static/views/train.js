@@ -2,7 +2,7 @@
  * `/train`: the form that submits trainings: automatic ones, and those with one loss. Its fields come from the schemas
  * of jobs and the catalogues of losses and scorers. @module
  */
-import { offerContracts, readOffered } from "../forms/choices.js";
+import { offerContracts, readNewestSystems } from "../forms/choices.js";
 import { budgetLabel, costLabel, iterationsOf, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier, setControl } from "../forms/earlier.js";
 import { bindOptionGroups } from "../forms/option_groups.js";
@@ -219,7 +219,7 @@ async function offerMetrics() {
 
 /** Offer the newest models. */
 async function offerModels() {
-  const models = (await readOffered().catch(() => [])).filter(({ reference, name }) => reference === name);
+  const models = (await readNewestSystems().catch(() => [])).filter(({ reference, name }) => reference === name);
   elementById("known-models").append(
     ...models.map(({ reference, detail }) => h("option", { value: reference }, detail)),
   );

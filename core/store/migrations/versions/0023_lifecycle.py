@@ -61,8 +61,8 @@ def upgrade() -> None:
 def _compared_systems() -> Iterator[dict[str, Any]]:
     comparisons = sa.table("comparisons", sa.column("id", sa.String), sa.column("systems", sa.JSON))
     for comparison_id, systems in op.get_bind().execute(sa.select(comparisons)).all():
-        held = {each.get(name) for each in systems for name in ("model_id", "ranking_id")}
-        for system_id in sorted(held - {None}):
+        system_ids = {each.get(name) for each in systems for name in ("model_id", "ranking_id")}
+        for system_id in sorted(system_ids - {None}):
             yield {"comparison_id": comparison_id, "system_id": system_id}
 
 

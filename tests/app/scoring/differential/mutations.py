@@ -86,9 +86,10 @@ def _escape_name(text: str, generator: random.Random) -> str:
     begin, value, _ = _member(text, generator)
     name, colon, rest = text[begin:value].rpartition(":")
     written = escaped(name.rstrip(), generator) if len(name) > 1 else name
-    value_too = generator.random() < 0.5
     changed = text[:begin] + written + colon + rest
-    return changed + (_replace_value('{"":' + text[value:], generator)[4:] if value_too else text[value:])
+    if generator.random() < 0.5:
+        return changed + _replace_value('{"":' + text[value:], generator)[4:]
+    return changed + text[value:]
 
 
 def _repeat_member(text: str, generator: random.Random) -> str:

@@ -27,7 +27,7 @@ from tests.app.scoring.differential.requests import (
 _TYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64", "uint64")
 _EDGES = (1e39, 3.4028235677973362e38, 3.4028235677973366e38, float("inf"), 5e-324)
 _OTHER_TYPES = (pa.bool_(), pa.binary(), pa.date32(), pa.timestamp("s"), pa.list_(pa.float32()), pa.null())
-# Refusals by rules about a stream's headers, which Arrow does not have.
+# Refusals of headers of a stream that Arrow accepts.
 _STRICTER = ("without compression", "without dictionaries", "refers to data beyond its end", "no columns")
 
 
@@ -81,8 +81,8 @@ def _table(generator: random.Random) -> pa.Table:
     rows = generator.randrange(7)
     columns: dict[str, Any] = {}
     if generator.random() < 0.7:
-        numbers = generator.random() < 0.3
-        ids = [row // 3 if numbers else f"q{row // 3}" for row in range(rows)]
+        has_numeric_ids = generator.random() < 0.3
+        ids = [row // 3 if has_numeric_ids else f"q{row // 3}" for row in range(rows)]
         columns["query_id"] = pa.array(ids, None if ids else pa.string())
     if generator.random() < 0.5:
         columns["document_id"] = pa.array([f"d{row}" for row in range(rows)], pa.large_string())

@@ -63,7 +63,7 @@ def test_irregular_events_of_ubi_are_counted(read: Read) -> None:
     reading = read(lines(*ubi_sample()))
     report = reading.report
     assert (report.format, report.rank_base, report.rank_base_detected) == ("ubi", 0, True)
-    assert (report.ranks_0, report.ranks_1) == (2, 5)
+    assert (report.events_at_rank_0, report.events_at_rank_1) == (2, 5)
     assert (report.lists_from_0, report.lists_from_1) == (1, 1)
     # z was never shown; y is in the results of a search without impressions, so that its click counts.
     assert (report.orphaned_actions.count, report.weighted_actions) == (1, 4)

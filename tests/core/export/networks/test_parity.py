@@ -12,7 +12,7 @@ from core.data import RankingDataset
 from core.errors import InvalidInput, ModelError
 from core.export import FORMATS, Export, export_model, parity
 from core.export.networks.export import NetworkExport
-from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding_bounds
 from core.export.parity_report import NetworkEngineParity
 from core.scorers import Network, write_network
 from core.types import Float32Array
@@ -129,13 +129,13 @@ def test_rounding_is_neither_missed_nor_overrated(
     """The next float32 value of a bias changes scores by more than rounding in float64 explains."""
     network = random_network(N_FEATURES, (6, 4), activation=activation, layer_norm=layer_norm, **inputs)
     rows: Float32Array = random_features(300, N_FEATURES, 5)
-    explained = rounding(network, rows, DOUBLE)
+    explained = rounding_bounds(network, rows, DOUBLE)
     assert 0.0 < explained.max() < 1e-8
     last = network.layers[-1]
     bias = np.nextafter(last.bias, np.float32(np.inf))
     other = replace(network, layers=(*network.layers[:-1], replace(last, bias=bias)))
     assert (np.abs(other.score(rows) - network.score(rows)) > explained).all()
-    assert (rounding(network, rows, SINGLE) > explained).all()
+    assert (rounding_bounds(network, rows, SINGLE) > explained).all()
 
 
 def test_missing_features_are_left_out_where_there_are_none() -> None:

@@ -58,8 +58,8 @@ def fetch(server: WebServer, tmp_path: Path) -> Fetch:
         credentials: str | None = None,
         on_bytes: Callable[[int, int | None], Any] = lambda *_: None,
     ) -> Downloaded:
-        known = tmp_path / "credentials.json"
-        with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, known) as remote:
+        credentials_file = tmp_path / "credentials.json"
+        with RemoteFiles(prefixes or [f"{server.url}/data"], hosts, credentials_file) as remote:
             (file,) = remote.find([parse_source_url(server.url + path)], None, credentials)
             return download(file, PartialFile(tmp_path / "x.bin"), limits, on_bytes)
 
@@ -158,7 +158,7 @@ def test_a_server_without_sizes_and_ranges_is_read(server: WebServer, fetch: Fet
 
 
 def test_requests_to_a_busy_server_are_repeated(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
-    """Requests are repeated for the time of the setting, after the last byte that the server sent."""
+    """A failing server is retried until `patience_seconds` after its last new byte."""
     file = server.files["/data/x.bin"]
     file.status = [503, 429, 500]
     assert fetch().sha256 == file.sha256
@@ -186,8 +186,9 @@ def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, decl
     limits = replace(LIMITS, size_bytes=2_000_000)
     with pytest.raises(DatasetError, match=r"at most 2,000,000 bytes, by RANKERY_SOURCE_BYTES"):
         fetch(limits=limits)
-    left = tmp_path / "x.bin"
-    assert (left.stat().st_size if left.exists() else 0) <= (0 if declares_size else 2_000_000)
+    partial_file = tmp_path / "x.bin"
+    size = partial_file.stat().st_size if partial_file.exists() else 0
+    assert size <= (0 if declares_size else 2_000_000)
 
 
 def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
@@ -199,13 +200,13 @@ def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
 
 
 def test_the_disk_keeps_free_space(fetch: Fetch) -> None:
-    """The setting of free space for uploads applies."""
+    """The download stops before less than `min_free_bytes` are free."""
     with pytest.raises(StoreFull, match="stay free"):
         fetch(limits=replace(LIMITS, min_free_bytes=2**60))
 
 
 def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
-    """The prefix is allowed, but the guard refuses the host; the setting of the guard can allow it."""
+    """The prefix is allowed, but the guard refuses the host, which is not in the guard's setting."""
     with pytest.raises(AddressRefused):
         fetch(hosts=())
     assert server.requests == []
@@ -259,8 +260,8 @@ def test_credentials_stay_with_their_urls(
     server: WebServer, fetch: Fetch, certificates: Path, tmp_path: Path
 ) -> None:
     """Credentials are sent to their URLs, and not to the target of a redirect."""
-    known = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
-    (tmp_path / "credentials.json").write_text(json.dumps(known))
+    credentials = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
+    (tmp_path / "credentials.json").write_text(json.dumps(credentials))
     file = server.files["/data/x.bin"]
     file.password = "Bearer 5ecret"
     with pytest.raises(DatasetError, match="answers 401"):

@@ -249,10 +249,10 @@ def test_a_training_can_be_ended_between_batches(data: tuple[RankingDataset, Ran
     # 600 documents are 6 batches, learnt and scored; the rest are blocks of features.
     assert called >= 6 + 6 + 1
     for last in range(called):
-        left = iter(range(last))
+        remaining_checks = iter(range(last))
 
-        def stop(left: Any = left) -> None:
-            next(left)
+        def stop(remaining_checks: Any = remaining_checks) -> None:
+            next(remaining_checks)
 
         with pytest.raises(StopIteration):
             train_network(specification(scorer={"kind": "linear", "epochs": 1}), *data, check=stop)
