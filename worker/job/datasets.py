@@ -24,8 +24,8 @@ from core.doctor.report import Finding
 from core.errors import NotFound, StoreFull
 from core.jobs.folders import log_claim_folder, log_claims_folders
 from core.store import Store, new_id
-from core.store.faults import DISK_FULL
 from core.store.sources.scratch import scratch_folder
+from core.temporary_files import DISK_FULL
 from worker.job.caches import Caches
 from worker.job.run import JobRun
 
