@@ -192,9 +192,9 @@ def estimate_propensities(
         allowed=has_features,
     )
     shown, clicked = used.counts()
-    moved = np.count_nonzero(shown, axis=1) > 1
+    repeated, has_moved = shown.sum(axis=1) > 1, np.count_nonzero(shown, axis=1).max(initial=0) > 1
     # Shuffled lists need no document at two ranks, but documents that were shown twice must have moved.
-    is_fixed = not moved.any() and (not is_shuffled or shown.sum() != len(shown) or not len(shown))
+    is_fixed = not has_moved and (repeated.any() or not is_shuffled or not len(shown))
     if has_features is None and is_fixed:
         raise InvalidInput.at(
             "/method",
@@ -224,7 +224,7 @@ def estimate_propensities(
         len(used.pairs),
         "lists" if log.list_users is None else "users",
         failed,
-        rank_by_document=_rank_by_document(shown[moved], log.pair_queries[used.pairs[moved]])
+        rank_by_document=_rank_by_document(shown[repeated], log.pair_queries[used.pairs[repeated]])
         if is_shuffled
         else 0.0,
     )

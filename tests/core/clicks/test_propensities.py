@@ -211,6 +211,10 @@ def test_ordered_lists_are_reported() -> None:
     )
     shuffled, _, _ = simulated(4_000, "shuffle")
     assert "order" not in estimate_propensities(shuffled, plan).summary
+    lists = np.repeat(np.arange(shuffled.n_lists), np.diff(shuffled.list_boundaries))
+    is_shuffled = shuffled.list_queries[lists] % 2 == 0
+    pairs = shuffled.pairs[np.lexsort((np.where(is_shuffled, shuffled.ranks, shuffled.pairs), lists))]
+    assert "not in random order" in estimate_propensities(replace(shuffled, pairs=pairs), plan).summary
 
 
 def test_shuffled_lists_need_no_query_twice() -> None:
