@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.http_load import JSON
 from benchmarks.serving import ARROW
 
 WIDE_FEATURES = 1_000
@@ -17,7 +18,6 @@ COLLIDING_FEATURES = 24_000
 REQUEST_BYTES = 455_000
 WRITERS, PARITY_SENDERS = 40, 60
 PACE_SECONDS = 0.1  # between requests of an attack, each of which could block the service for seconds
-JSON = "application/json"
 
 Request = tuple[str, str, bytes, Mapping[str, str]]
 

@@ -31,11 +31,11 @@ from rich.table import Table
 from benchmarks.attack_requests import (
     ATTACKS,
     COLLIDING_FEATURES,
-    JSON,
     WIDE_FEATURES,
     Attack,
     colliding_names,
 )
+from benchmarks.http_load import JSON, Load
 from benchmarks.scoring import N_FEATURES, model_text
 from benchmarks.serving import HOST, NAMES, rankery
 
@@ -155,11 +155,7 @@ def scoring_message() -> bytes:
     features = np.random.default_rng(1).normal(size=(DOCUMENTS, N_FEATURES)).round(4).tolist()
     documents = [{"id": f"d{number}", "features": row} for number, row in enumerate(features)]
     body = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
-    head = (
-        f"POST /v1/models/web/rank HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: {JSON}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    return Load("", [], "/v1/models/web/rank", JSON, body).message
 
 
 def small_model(n_features: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CONNECTIONS = 4
+JSON = "application/json"
 
 
 @dataclass(frozen=True)

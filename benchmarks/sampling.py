@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.http_load import Connection, Load
+from benchmarks.http_load import JSON, Connection, Load
 from benchmarks.scoring import model_text
 from benchmarks.serving import (
     ARROW,
@@ -34,7 +34,6 @@ from benchmarks.serving import (
 )
 
 SHARES = ("0", "0", "0.01", "1")
-_JSON = "application/json"
 _REQUESTS_PER_ROUND = 20
 _WARM_UP = 50
 
@@ -70,9 +69,9 @@ def loads() -> list[Load]:
     few, many = draw_features(DOCUMENTS), draw_features(MANY_DOCUMENTS)
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
     return [
-        Load("100 documents, JSON", [], rank, _JSON, json_body(few)),
+        Load("100 documents, JSON", [], rank, JSON, json_body(few)),
         Load("100 documents, Arrow", [], rank, ARROW, table_body(few)),
-        Load("100 documents, tensor", [], infer, _JSON, tensor_body(few)),
+        Load("100 documents, tensor", [], infer, JSON, tensor_body(few)),
         Load("1,000 documents, Arrow", [], rank, ARROW, table_body(many)),
     ]
 

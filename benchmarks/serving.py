@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.http_load import Figures, Load, ask, measure
+from benchmarks.http_load import JSON, Figures, Load, ask, measure
 from benchmarks.scoring import N_FEATURES, model_text
 from core.store import Store, StoreSettings
 from core.store.artifacts.keys import model_key
@@ -144,13 +144,13 @@ def loads(ours: Sequence[int], theirs: Sequence[int]) -> list[Load]:
     """Return the requests; the first two have the same bytes."""
     infer, protocol = "/v2/models/web/infer", tensor_body(draw_features(DOCUMENTS))
     found = [
-        Load("MLServer, JSON tensor", theirs, infer, "application/json", protocol),
-        Load("Rankery, JSON tensor", ours, infer, "application/json", protocol),
+        Load("MLServer, JSON tensor", theirs, infer, JSON, protocol),
+        Load("Rankery, JSON tensor", ours, infer, JSON, protocol),
     ]
     for n_documents in (DOCUMENTS, MANY_DOCUMENTS):
         features, rank, name = draw_features(n_documents), "/v1/models/web/rank", f"{n_documents:,} documents"
         found += [
-            Load(f"Rankery, {name}, JSON", ours, rank, "application/json", json_body(features)),
+            Load(f"Rankery, {name}, JSON", ours, rank, JSON, json_body(features)),
             Load(f"Rankery, {name}, Arrow", ours, rank, ARROW, table_body(features)),
         ]
     return found

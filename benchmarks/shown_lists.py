@@ -17,12 +17,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.http_load import Connection, Load, ask
+from benchmarks.http_load import JSON, Connection, Load, ask
 from benchmarks.scoring import model_text
 from benchmarks.serving import DOCUMENTS, NAMES, draw_features, json_body, rankery
 
 _USER = "user-00000000"
-_JSON = "application/json"
 _RANK = "/v1/models/web/rank"
 _WARM = 50
 
@@ -46,23 +45,21 @@ def loads(port: int) -> dict[str, Load]:
         "/lists, new users": (lists, {"query": query, "user": _USER}),
     }
     return {
-        name: Load(name, [port], path, _JSON, json.dumps(content).encode())
+        name: Load(name, [port], path, JSON, json.dumps(content).encode())
         for name, (path, content) in bodies.items()
     }
 
 
 def _create_interleaving(connection: Connection, body: Mapping[str, object]) -> str:
-    content = json.dumps(body).encode()
-    head = f"POST /v1/interleavings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {_JSON}\r\n"
-    message = f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
-    return str(json.loads(connection.exchange(message, b" 201 "))["id"])
+    load = Load("", [], "/v1/interleavings", JSON, json.dumps(body).encode())
+    return str(json.loads(connection.exchange(load.message, b" 201 "))["id"])
 
 
 def measure(rows: Mapping[str, Load], requests: int, console: Console) -> dict[str, list[float]]:
     """Return the milliseconds of each request by row."""
     taken: dict[str, list[float]] = {name: [] for name in rows}
     connections = {name: Connection(load.ports[0]) for name, load in rows.items()}
-    other = Load("", rows["/rank"].ports, "/v1/models/other/rank", _JSON, rows["/rank"].body).message
+    other = Load("", rows["/rank"].ports, "/v1/models/other/rank", JSON, rows["/rank"].body).message
     for number in track(range(_WARM + requests), "measuring", console=console):
         for name, load in rows.items():
             message = load.message.replace(_USER.encode(), f"user-{number:08}".encode())
@@ -96,7 +93,7 @@ def main() -> None:
         rankery(Path(folder), models, 1, **settings) as (port,),
     ):
         for name in models:
-            ask(Load("", [port], f"/v1/models/{name}/rank", _JSON, json_body(draw_features(1))))
+            ask(Load("", [port], f"/v1/models/{name}/rank", JSON, json_body(draw_features(1))))
         taken = measure(loads(port), options.requests, console)
     table = Table("request", "p50 ms", "p99 ms", "p50 added ms", "p99 added ms")
     base = np.quantile(taken["/rank"], (0.5, 0.99))

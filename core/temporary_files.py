@@ -1,4 +1,4 @@
-"""The disk of temporary files, which may be full."""
+"""The disk of temporary files and of a worker's folder, which may be full."""
 
 import errno
 from collections.abc import Iterator
@@ -10,11 +10,14 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def reporting_full_disk(content: str) -> Iterator[None]:
-    """Convert an error of a full disk in the block, which writes temporary files.
+def reporting_full_disk(
+    content: str, folder: str = "the folder of temporary files (TMPDIR)"
+) -> Iterator[None]:
+    """Convert an error of a full disk in the block, which writes files.
 
     Args:
         content: Written content, for the message.
+        folder: Folder of the files, for the message.
 
     Raises:
         StoreFull: The disk has no room for the content.
@@ -24,6 +27,4 @@ def reporting_full_disk(content: str) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (*DISK_FULL, errno.EFBIG):
             raise
-        raise StoreFull(
-            f"the folder of temporary files (TMPDIR) has no room for {content}: {error}"
-        ) from error
+        raise StoreFull(f"{folder} has no room for {content}: {error}") from error

@@ -83,10 +83,16 @@ class Comparison(Displayable, Tabular):
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Values of one system by metric and query; the query ids of arrays are None."""
+    """Values of one system by metric and query.
+
+    Attributes:
+        query_ids: None for an array.
+        contracts: Conventions by metric; empty for frames and arrays.
+    """
 
     query_ids: list[str] | None
     by_metric: "Mapping[str, Float64Array]"
+    contracts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def compare(
@@ -116,7 +122,8 @@ def compare(
         seed: Seed of the resampling.
 
     Raises:
-        InvalidArgument: The queries or metrics of the two differ, or the direction of a column is unknown.
+        InvalidArgument: The queries, metrics or conventions of the two differ, a value is infinite, or the
+            direction of a column is unknown.
         PackageMissing: rankery-server is not installed.
 
     Example:
@@ -139,6 +146,7 @@ def compare(
             + (f"; the requested metric is {metric}" if metric else "; both must have the same")
         )
     ordered = dict.fromkeys([decisive[0], *first.by_metric])
+    _check_values(first, second)
     compared = compare_systems(
         names,
         {name: np.column_stack([first.by_metric[name], second.by_metric[name][rows]]) for name in ordered},
@@ -153,7 +161,8 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     import numpy as np
 
     if isinstance(system, Evaluation):
-        return _Values(list(system.query_ids), system.values)
+        contracts = {name: summary.contract for name, summary in system.metrics.items()}
+        return _Values(list(system.query_ids), system.values, contracts)
     if hasattr(system, "columns") or hasattr(system, "column_names"):
         return _frame_values(system, argument)
     try:
@@ -183,6 +192,9 @@ def _frame_values(frame: Any, argument: str) -> _Values:
     if not numbers or not len(table):
         raise InvalidArgument(f"{argument}: must have one row per query, and one numeric column per metric")
     ids = _normalised_query_ids(argument, table.column(_QUERY))
+    names = Counter(map(_rankery_name, numbers))
+    if len(names) < len(numbers):
+        raise InvalidArgument(f"{argument}: has two columns of {names.most_common(1)[0][0]}; leave one out")
     values = {_rankery_name(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
     return _Values(_check_unique(ids, argument), values)
 
@@ -198,6 +210,23 @@ def _check_unique(query_ids: list[str], argument: str) -> list[str]:
         twice = next(query for query, count in counts.items() if count > 1)
         raise InvalidArgument(f"{argument}: has query {twice!r} twice; give one row per query")
     return query_ids
+
+
+def _check_values(first: _Values, second: _Values) -> None:
+    """Refuse infinite values, and values of one metric by different conventions."""
+    import numpy as np
+
+    for argument, system in (("a", first), ("b", second)):
+        for name, values in system.by_metric.items():
+            if (infinite := np.flatnonzero(np.isinf(values))).size:
+                raise InvalidArgument(
+                    f"{argument}: {name} is infinite for query {infinite[0]}, counted from 0"
+                )
+    for name, contract in first.contracts.items():
+        if second.contracts.get(name, contract) != contract:
+            raise InvalidArgument(
+                f"b: {name} follows other conventions than in a; evaluate both with one contract"
+            )
 
 
 def _match_queries(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[Any, Any]]":
@@ -233,10 +262,10 @@ def _rankery_name(name: str) -> str:
 
 
 def _direction(name: str, directions: Mapping[str, bool]) -> bool:
-    """Return whether higher values of a column are better, as `given` or as the metric of this name defines.
+    """Return whether higher values of a column are better, by `directions` or by the metric of this name.
 
     Raises:
-        InvalidArgument: The direction is neither given nor known, or the metric is averaged geometrically.
+        InvalidArgument: The direction is unknown, or the metric is averaged geometrically.
     """
     from core.errors import InvalidInput
     from core.metrics import check_differences, parse_metric

@@ -51,6 +51,7 @@ class FileUnusable(UserError):
     """A file, or an option of reading it, cannot be used."""
 
 
+@dataclass(eq=False)
 class FileUnreadable(FileUnusable):
     """A file has errors; the message names the first one.
 
@@ -59,12 +60,13 @@ class FileUnreadable(FileUnusable):
         causes: All errors of a table by cause and column, as in the `problem` of a dataset.
     """
 
-    def __init__(
-        self, message: str, errors: Sequence[dict[str, Any]], causes: Sequence[dict[str, Any]]
-    ) -> None:
-        super().__init__(message)
-        self.errors = errors
-        self.causes = causes
+    message: str
+    errors: Sequence[dict[str, Any]]
+    causes: Sequence[dict[str, Any]]
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
 
     @property
     def problem(self) -> dict[str, Any]:
@@ -112,7 +114,7 @@ class NothingMade(UserError):
     """A job or a grid has not made the requested result."""
 
 
-@dataclass
+@dataclass(eq=False)
 class RankeryApiError(UserError):
     """The service refused a request.
 
@@ -135,7 +137,7 @@ class RankeryApiError(UserError):
         return f"{detail.rstrip('.')} ({'; '.join(unmentioned)})" if unmentioned else detail
 
 
-@dataclass
+@dataclass(eq=False)
 class KeyRefused(RankeryApiError):
     """The service requires an API key, or refuses this one.
 
@@ -198,7 +200,7 @@ class ResourceFailed(UserError):
         return f"the {noun} {resource.id} {resource.status}: {reason}"
 
 
-@dataclass
+@dataclass(eq=False)
 class StudyFailed(ResourceFailed):
     """A study failed or was cancelled during a wait.
 
@@ -213,7 +215,7 @@ class StudyFailed(ResourceFailed):
         return self._sentence("study", self.study)
 
 
-@dataclass
+@dataclass(eq=False)
 class JobFailed(ResourceFailed):
     """A job failed or was cancelled during a wait.
 
@@ -228,12 +230,12 @@ class JobFailed(ResourceFailed):
         return self._sentence(f"{self.job.kind} job", self.job)
 
 
-@dataclass
+@dataclass(eq=False)
 class JobRefused(JobFailed):
     """A promotion job ended with a refusal: the gate refused the version."""
 
 
-@dataclass
+@dataclass(eq=False)
 class ExperimentFailed(ResourceFailed):
     """An experiment failed or was cancelled during a wait.
 

@@ -25,7 +25,7 @@ EXPECTED = (
     "an id, which is a text or a whole number that its type represents exactly; write other ids as texts"
 )
 _WITH_POINT = r"^(?:-?(0)|(-?[1-9][0-9]*))\.0+$"
-_WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
+_WHOLE_DECIMAL = r"^(?:(0)E-[0-9]+|(-?[0-9]+)(?:\.0+)?)$"  # Arrow writes 0 with seven decimals as 0E-7
 _MISSING = ("", "nan", "NaN")
 _BLANK = re.compile(r"\s")
 EXACT_LIMIT = 2**53  # float64 represents every integer below it
@@ -304,7 +304,7 @@ def _normalise_decimals(texts: Any) -> NormalisedIds:
 
     fits = pc.match_substring_regex(texts, _WHOLE_DECIMAL)
     invalid = np.flatnonzero(~pc.fill_null(fits, True).to_numpy(zero_copy_only=False))
-    return NormalisedIds(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1"), invalid)
+    return NormalisedIds(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1\2"), invalid)
 
 
 def _all_invalid(column: Any) -> NormalisedIds:

@@ -34,7 +34,7 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     Raises:
         WebhookNotVerified: The secret is not a webhook secret.
     """
-    content = f"{message_id}.{timestamp}.".encode() + body
+    content = _encoded(f"{message_id}.{timestamp}.") + body
     digest = hmac.new(_key_of(secret), content, hashlib.sha256).digest()
     return f"{_VERSION},{base64.b64encode(digest).decode('ascii')}"
 
@@ -68,15 +68,15 @@ def verify_webhook(
         >>> verify_webhook(body, headers, secret)["type"]
         'job.ended'
     """
-    sent = body.encode() if isinstance(body, str) else bytes(body)
+    sent = _encoded(body) if isinstance(body, str) else bytes(body)
     given = {name.lower(): value for name, value in headers.items()}
     message_id, signatures = _header(given, "webhook-id"), _header(given, "webhook-signature")
     timestamp = _timestamp(_header(given, "webhook-timestamp"))
     if not abs(time.time() - timestamp) <= tolerance_seconds:
         raise WebhookNotVerified(f"the timestamp differs from now by more than {tolerance_seconds:g} s")
-    expected = sign(secret, message_id, timestamp, sent).encode()
+    expected = _encoded(sign(secret, message_id, timestamp, sent))
     # Compared in constant time, and as bytes, since a header may hold non-ASCII text.
-    if not any(hmac.compare_digest(expected, each.encode()) for each in signatures.split(" ")):
+    if not any(hmac.compare_digest(expected, _encoded(each)) for each in signatures.split(" ")):
         raise WebhookNotVerified("no signature matches this body and this secret")
     try:
         content = parsed_json(sent)
@@ -85,6 +85,11 @@ def verify_webhook(
     if not isinstance(content, dict):
         raise WebhookNotVerified("the body is not a JSON object")
     return content
+
+
+def _encoded(text: str) -> bytes:
+    """Return a text in UTF-8; some servers have invalid bytes of a header as surrogates."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:

@@ -127,14 +127,16 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
                 noun, **chosen, with_results=with_results, permanently=permanently, dry_run=dry_run
             )
 
-        delete_after_confirmation(session, run, dry_run=dry_run, yes=yes, offer_results=not with_results)
+        delete_after_confirmation(
+            session, run, by_ids=bool(ids), dry_run=dry_run, yes=yes, offer_results=not with_results
+        )
 
     delete.__doc__ = "\n\n".join(
         [
             f"Delete {noun} by ids or by filters; a preview and a confirmation come first.",
             "Objects that an alias, a gate, a study or another object needs are not deleted; they are listed"
-            " with these dependents, and the exit code is 1. Without --permanently the others move to the"
-            " trash; `rankery trash restore` restores them.",
+            " with these dependents, and the exit code is 1 if they were named by ids. Without --permanently"
+            " the others move to the trash; `rankery trash restore` restores them.",
             *(f"Example: `rankery {noun} delete {example}`" for example in examples),
         ]
     )
@@ -145,14 +147,19 @@ def delete_after_confirmation(
     session: ServiceConnection,
     run: "Callable[..., Deletion]",
     *,
+    by_ids: bool,
     dry_run: bool,
     yes: bool,
     offer_results: bool = False,
 ) -> None:
-    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object is not deleted.
+    """Preview a deletion, ask for confirmation and delete.
+
+    The exit code is 1 if an object given by its id is not deleted. A filter also selects objects in use, such
+    as the champion among old versions.
 
     Args:
         run: Deletes, or previews the deletion with `dry_run`.
+        by_ids: Whether the objects are given by ids, not by a filter.
         dry_run: Whether only to preview.
         yes: Whether to delete without a confirmation.
         offer_results: Whether to mention `--with-results` if an object is not deleted.
@@ -162,7 +169,7 @@ def delete_after_confirmation(
         confirm(session, _deletion_tables(done, offer_results=offer_results), "Delete them?")
         done = run(dry_run=False)
     session.show(done, *_deletion_tables(done, offer_results=offer_results))
-    if done.refused_count or done.missing:
+    if by_ids and (done.refused_count or done.missing):
         raise typer.Exit(FAILED)
 
 

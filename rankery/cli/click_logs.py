@@ -10,11 +10,13 @@ from rich.table import Table
 
 from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.datasets import delete_all, show_data
+from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.findings import findings_table
 from rankery.cli.interleavings import InterleavingReference
 from rankery.cli.names import ClickLogFormat
 from rankery.cli.options import Limit, OfProject, Permanently
-from rankery.cli.printing import age, facts, moment, plain, say, table
+from rankery.cli.printing import facts, moment, plain, table
 from rankery.cli.references import NameUnclear, interleaving_of
 from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
 from rankery.cli.service_options import service_command
@@ -110,7 +112,7 @@ def make_served_log(
     log = session.client.served_clicks(
         model,
         name,
-        since=None if days is None else datetime.now(UTC) - timedelta(days=days),
+        since=None if days is None else _days_ago(days),
         until=datetime.now(UTC) if latest else None,
         actions=None if actions is None else json_object(actions, "--actions"),
         project=project,
@@ -166,19 +168,8 @@ def list_click_logs(
 
     Example: `rankery click-logs list --status ready`
     """
-    logs = list(islice(session.client.click_logs(status, project=project), limit))
-    numbers = ("lists", "impressions", "clicks")
-    shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
-    for log in logs:
-        sizes = ((log.statistics or {}).get(unit) for unit in numbers)
-        shown.add_row(
-            log.id,
-            plain(log.name),
-            log.status,
-            *("" if size is None else plain(size) for size in sizes),
-            age(log.created_at),
-        )
-    session.show(logs, shown)
+    logs = islice(session.client.click_logs(status, project=project), limit)
+    show_data(session, logs, "lists", "impressions", "clicks")
 
 
 @service_command(click_logs, "show")
@@ -205,11 +196,7 @@ def delete_click_logs(
 
     Example: `rankery click-logs delete clicks.csv`
     """
-    resources = [log_of(session, log) for log in logs]
-    for log in resources:
-        log.delete(permanently=permanently)
-        say(f"deleted {log.id}, {log.name}")
-    session.show([log.id for log in resources])
+    delete_all(session, [log_of(session, log) for log in logs], permanently=permanently)
 
 
 def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
@@ -224,6 +211,13 @@ def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
     for log in session.client.click_logs(name=reference):
         return log
     raise NameUnclear(f"there is no click log {reference!r}; see `{session.command('click-logs list')}`")
+
+
+def _days_ago(days: float) -> datetime:
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except (OverflowError, ValueError):
+        raise WrongUsage(f"--days {days:g} is out of range; leave it out for all stored days") from None
 
 
 def _show_when_read(session: ServiceConnection, log: "ClickLog") -> None:

@@ -20,6 +20,7 @@ from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 from rankery.errors import FileUnusable
+from rankery.local_files import is_file
 
 if TYPE_CHECKING:
     from rankery.client import Comparison, Dataset
@@ -153,7 +154,7 @@ def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> s
     from rankery.client.model_text import is_model_file
 
     path = Path(reference)
-    if not path.is_file():
+    if not is_file(path):
         return reference
     if is_model_file(path):
         words = session.command(f"models import {shlex.quote(reference)} --name NAME")

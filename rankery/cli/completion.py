@@ -1,6 +1,7 @@
 """Shell completion of names."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -15,13 +16,15 @@ from rankery.control_characters import visible
 _TIMEOUT_SECONDS = 0.7
 _MAX_OFFERS = 100
 _WORD_BREAKS = frozenset("@:=")  # of bash, within references and options
+_SPECIAL = re.compile(r"[^\w@%+=:,./-]")  # to bash, outside quotes
 
 
 @contextmanager
 def names_split_by_bash() -> Iterator[None]:
-    """Let bash complete names with `@`, `:` and `=`, at which it splits words.
+    """Let bash complete names with `@`, `:` and `=`, at which it splits words, and names with blanks.
 
-    The parts are joined again, and completions are printed without the parts that bash keeps.
+    The parts are joined again, and completions are printed without the parts that bash keeps. Blanks and
+    other special characters are escaped unless the word begins with a quote.
     """
     if os.environ.get("_RANKERY_COMPLETE") != "complete_bash":
         yield
@@ -41,8 +44,10 @@ def names_split_by_bash() -> Iterator[None]:
         with redirect_stdout(printed):
             yield
     finally:
+        is_quoted = joined[-1].startswith(("'", '"'))
         for completion in printed.getvalue().splitlines():
-            typer.echo(completion.removeprefix(kept))
+            word = completion if is_quoted else _SPECIAL.sub(r"\\\g<0>", completion)
+            typer.echo(word.removeprefix(kept))
 
 
 def _splits(word: str) -> bool:

@@ -1,7 +1,7 @@
 """`rankery datasets upload`, `read`, `import`, `generate` and `download`: transfer of datasets."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -12,6 +12,9 @@ from rankery.cli.options import ColumnsOption, FormatOption, QuerySizesOption, c
 from rankery.cli.printing import say
 from rankery.cli.references import dataset_of, upload, wait_until_ready
 from rankery.cli.service_options import service_command
+
+if TYPE_CHECKING:
+    from rankery.client import Dataset
 
 __all__ = ["datasets"]  # with the commands of this module
 
@@ -85,20 +88,12 @@ def read_folder(
 
     Example: `rankery datasets read s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
-    client = session.client
-    if files is not None:
-        roles: Any = columns_of(columns)
-        dataset = client.read_folder(folder, part, name, files=files, columns=roles)
-        show_all(session, [wait_until_ready(session, dataset)])
-        return
-    if columns is not None:
+    if columns is not None and files is None:
         raise WrongUsage("--columns needs --files")
-    first = client.read_folder(folder, part, name)
-    datasets = [
-        wait_until_ready(session, client.dataset(one))
-        for one in [*(first.parts or {}).values()] or [first.id]
-    ]
-    say(datasets[0].corpus().sentence)
+    roles: Any = columns_of(columns)
+    datasets = _parts(session, session.client.read_folder(folder, part, name, files=files, columns=roles))
+    if files is None:
+        say(datasets[0].corpus().sentence)
     show_all(session, datasets)
 
 
@@ -149,8 +144,13 @@ def import_datasets(
         credentials=credentials,
         project=project,
     )
-    ids = [*(first.parts or {}).values()] or [first.id]
-    show_all(session, [wait_until_ready(session, session.client.dataset(one)) for one in ids])
+    show_all(session, _parts(session, first))
+
+
+def _parts(session: ServiceConnection, first: "Dataset") -> "list[Dataset]":
+    """Wait until the parts of a new dataset are read, and return them; the dataset itself without parts."""
+    ids = list((first.parts or {}).values()) or [first.id]
+    return [wait_until_ready(session, session.client.dataset(one)) for one in ids]
 
 
 @service_command(datasets, "download")

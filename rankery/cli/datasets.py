@@ -1,5 +1,6 @@
 """`rankery datasets`: judged data on a service."""
 
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,19 +39,9 @@ def list_datasets(
 
     Example: `rankery datasets list --status ready`
     """
-    datasets = list(islice(session.client.datasets(status, project=project), limit))
-    numbers = ("queries", "documents")
-    shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
-    for dataset in datasets:
-        sizes = ((dataset.statistics or {}).get(unit) for unit in numbers)
-        shown.add_row(
-            dataset.id,
-            plain(dataset.name),
-            dataset.status,
-            *("" if size is None else plain(size) for size in sizes),
-            age(dataset.created_at),
-        )
-    session.show(datasets, shown)
+    show_data(
+        session, islice(session.client.datasets(status, project=project), limit), "queries", "documents"
+    )
 
 
 @service_command(datasets, "show")
@@ -159,7 +150,7 @@ def describe_dataset(
     Example: `rankery datasets describe train.txt --project search`
     """
     resource = dataset_of(session, dataset)
-    describe_object(session, f"/v1/datasets/{resource.id}", name=name, project=project)
+    describe_object(session, "datasets", resource.id, name=name, project=project)
 
 
 @service_command(datasets, "delete")
@@ -177,11 +168,26 @@ def delete_datasets(
 
     Example: `rankery datasets delete train.txt`
     """
-    resources = [dataset_of(session, dataset) for dataset in datasets]
-    for dataset in resources:
-        dataset.delete(permanently=permanently)
-        say(f"deleted {dataset.id}, {dataset.name}")
-    session.show([dataset.id for dataset in resources])
+    delete_all(session, [dataset_of(session, dataset) for dataset in datasets], permanently=permanently)
+
+
+def show_data(session: ServiceConnection, listed: Iterable[Any], *units: str) -> None:
+    """Print a list of datasets or click logs, with their counts of some units."""
+    data = list(listed)
+    shown = table("id", "name", "status", *units, "age", right=(*units, "age"), wrap=("name",))
+    for one in data:
+        sizes = ((one.statistics or {}).get(unit) for unit in units)
+        counted = ("" if size is None else plain(size) for size in sizes)
+        shown.add_row(one.id, plain(one.name), one.status, *counted, age(one.created_at))
+    session.show(data, shown)
+
+
+def delete_all(session: ServiceConnection, resources: Sequence[Any], **options: bool) -> None:
+    """Delete resources with a name one after another, and print their ids."""
+    for one in resources:
+        one.delete(**options)
+        say(f"deleted {one.id}, {one.name}")
+    session.show([one.id for one in resources])
 
 
 def show_all(session: ServiceConnection, created: "list[Dataset]") -> None:

@@ -63,8 +63,7 @@ def check_drift(
     """
     thresholds = {"psi": psi, "p": p, "missing": missing}
     chosen_thresholds = {key: value for key, value in thresholds.items() if value is not None}
-    body = {"kind": "drift", "model": model, "days": days, "thresholds": chosen_thresholds or None}
-    job = session.client.submit({key: value for key, value in body.items() if value is not None})
+    job = session.client.drift(model, days=days, thresholds=chosen_thresholds or None)
     report = _report(session, session.wait(job).made("drift_report_id"))
     say(report["sentence"])
     session.show(report, *_report_tables(report))

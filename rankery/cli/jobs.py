@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.table import Table
@@ -153,7 +152,7 @@ def describe_job(
 
     Example: `rankery jobs describe job_01k9x2z4q7c8v5n3b6r1 --text "Trained by hand"`
     """
-    describe_object(session, f"/v1/jobs/{quote(job, safe='')}", name=name, notes=text, project=project)
+    describe_object(session, "jobs", job, name=name, notes=text, project=project)
 
 
 add_label(jobs, "jobs", "--project - --kind train --to-project search --dry-run")

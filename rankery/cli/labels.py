@@ -1,7 +1,6 @@
 """`label` and `describe` of models, jobs and datasets: tags, names, texts and projects."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
 
@@ -55,7 +54,7 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
             if labelled.refused_count or labelled.missing:
                 raise typer.Exit(FAILED)
         elif ids and len(ids) == 1:
-            _show_tags(session, f"/v1/{noun}/{quote(ids[0], safe='')}")
+            _show_tags(session, noun, ids[0])
         else:
             raise WrongUsage("give --set, --remove or --to-project; or one id to see its tags")
 
@@ -71,12 +70,14 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
     group.command("label")(with_filters(label, noun))
 
 
-def describe_object(session: ServiceConnection, path: str, **fields: str | None) -> None:
+def describe_object(session: ServiceConnection, kind: str, reference: str, **fields: str | None) -> None:
     """Show fields of an object, or change the given fields; an empty text clears a field.
 
     Args:
+        kind: Collection of the object, such as `models`.
         **fields: New texts by field; None leaves a field unchanged.
     """
+    path = _path(kind, reference)
     body = {field: text or None for field, text in fields.items() if text is not None}
     if body:
         answer = session.client.request("PATCH", path, json=body).json()
@@ -86,12 +87,18 @@ def describe_object(session: ServiceConnection, path: str, **fields: str | None)
     session.show(answer, facts((name.replace("_", " "), answer.get(name)) for name in ("id", *fields)))
 
 
-def _show_tags(session: ServiceConnection, path: str) -> None:
-    tags = session.client.request("GET", path).json()["tags"]
+def _show_tags(session: ServiceConnection, kind: str, reference: str) -> None:
+    tags = session.client.request("GET", _path(kind, reference)).json()["tags"]
     shown = table("tag", "value", wrap=("value",))
     for name, value in tags.items():
         shown.add_row(plain(name), plain(value))
     session.show(tags, shown)
+
+
+def _path(kind: str, reference: str) -> str:
+    from rankery.client.references import escaped_path_segment
+
+    return f"/v1/{kind}/{escaped_path_segment(reference)}"
 
 
 def _summary_rows(labelled: "LabelledView") -> list[tuple[str, Any]]:

@@ -88,7 +88,7 @@ def empty_trash(
             ids or None, older_than_days=older_than, everything=everything, dry_run=dry_run
         )
 
-    delete_after_confirmation(session, run, dry_run=dry_run, yes=yes)
+    delete_after_confirmation(session, run, by_ids=bool(ids), dry_run=dry_run, yes=yes)
 
 
 @service_command(storage, "show")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
-from urllib.parse import quote
 
 import typer
 
@@ -243,8 +242,7 @@ def describe_model(
 
     Example: `rankery models describe web:3 --text "Trained on the clicks of May" --project search`
     """
-    path = f"/v1/models/{quote(model, safe='')}"
-    describe_object(session, path, title=name, description=text, project=project)
+    describe_object(session, "models", model, title=name, description=text, project=project)
 
 
 add_label(models, "models", "web:3 shop:1 --set team=search --remove draft", "web:3")

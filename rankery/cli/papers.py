@@ -18,6 +18,7 @@ from rankery.cli.printing import facts, plain, say, show_text, table
 from rankery.cli.references import dataset_or_upload
 from rankery.cli.service_options import service_command
 from rankery.errors import ExperimentFailed, FileUnusable, RankeryApiError
+from rankery.local_files import is_folder
 
 if TYPE_CHECKING:
     from rankery.client import Experiment
@@ -215,7 +216,7 @@ def _submit(
     session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **options: Any
 ) -> "Experiment":
     """Submit an experiment; upload a folder that the service may not read in place."""
-    folder = Path(data) if data is not None and data not in _SYNTHETIC and Path(data).is_dir() else None
+    folder = Path(data) if data is not None and data not in _SYNTHETIC and is_folder(data) else None
     if data is None or folder is None:
         return session.client.run_experiment(paper, data=data, folds=folds, **options)
     # An embedded service starts at the first use of `client`, and reads the environment then.

@@ -12,6 +12,7 @@ from rankery.cli.exit_codes import Interrupted, WrongUsage
 from rankery.cli.printing import say
 from rankery.companion_files import query_sizes_beside
 from rankery.errors import JobFailed, UserError
+from rankery.local_files import is_file, is_folder
 
 if TYPE_CHECKING:
     from rankery.client import Dataset
@@ -72,11 +73,11 @@ def dataset_or_upload(
         NameUnclear: See `dataset_of`.
     """
     path = Path(reference)
-    if reference.startswith(_DATASET_PREFIX) or not path.is_file():
+    if reference.startswith(_DATASET_PREFIX) or not is_file(path):
         try:
             return dataset_of(session, reference)
         except NameUnclear as unclear:
-            kind = "a folder, not a file" if path.is_dir() else "not a local file"
+            kind = "a folder, not a file" if is_folder(path) else "not a local file"
             raise NameUnclear(f"{reference} is {kind}, and {unclear}") from None
     from rankery.client.arguments import changed_options, was_read_with
 
@@ -144,7 +145,7 @@ def refuse_unused_columns(columns: dict[str, Any] | None, *data: str | None) -> 
     Raises:
         WrongUsage: All data are datasets of the service, which have been read.
     """
-    if columns is not None and not any(one and Path(one).is_file() for one in data):
+    if columns is not None and not any(one and is_file(one) for one in data):
         raise WrongUsage(
             "--columns applies only to files; a dataset's columns were chosen when it was uploaded"
         )
@@ -180,10 +181,11 @@ def _uploaded_before(
     session: ServiceConnection, path: Path, columns: dict[str, Any] | None
 ) -> "Dataset | None":
     from rankery.client.arguments import was_read_with
+    from rankery.client.uploads import opened
 
     if query_sizes_beside(path, columns) is not None:
         return None  # the checksum of the service covers only the data file, not the query file
-    with path.open("rb") as file:
+    with opened(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     uploads = list(session.client.datasets(_READY, sha256=sha256))
     same_options = [one for one in uploads if was_read_with(one.source, columns)]

@@ -9,6 +9,7 @@ import typer
 
 from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
+from rankery.cli.datasets import delete_all
 from rankery.cli.exit_codes import WrongUsage
 from rankery.cli.metric_options import Metrics
 from rankery.cli.names import LOSSES
@@ -243,11 +244,7 @@ def delete_schedules(
 
     Example: `rankery schedules delete "nightly web"`
     """
-    resources = [_schedule_of(session, schedule) for schedule in schedules]
-    for schedule in resources:
-        schedule.delete()
-        say(f"deleted {schedule.id}, {schedule.name}")
-    session.show([schedule.id for schedule in resources])
+    delete_all(session, [_schedule_of(session, schedule) for schedule in schedules])
 
 
 def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":

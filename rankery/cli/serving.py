@@ -74,8 +74,9 @@ def demo(
     """Train with two losses, compare the models on held-out queries and rank one query live.
 
     Runs on a separate service in a temporary folder, which is removed at the end. Without files the data come
-    from the random cubic polynomials of the 2006 LambdaRank paper. With --train (LETOR or SVMlight text,
-    plain or gzip), --validation defaults to a fifth of its queries, and --test to the validation data.
+    from the random cubic polynomials of the 2006 LambdaRank paper. With --train, a file in any format of
+    `rankery datasets upload`, --validation defaults to a fifth of its queries, and --test to the validation
+    data.
 
     Example: `rankery demo --train train.txt --test test.txt`
     """

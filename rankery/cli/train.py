@@ -31,6 +31,7 @@ from rankery.cli.train_best import (
 )
 from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.grids import points
+from rankery.local_files import is_file
 
 if TYPE_CHECKING:
     from rankery.client import Job
@@ -303,7 +304,7 @@ def train(
     if varied:
         request["tags"] = {**(request.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
     requests = list(points(request, varied))
-    if watch and sources is not None and Path(sources.data).is_file():
+    if watch and sources is not None and is_file(sources.data):
         session.allow_embedded_service()
     trainings.check_losses(session, [one["loss"] for one in requests])
     for one in requests:

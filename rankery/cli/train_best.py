@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from rankery.cli.references import refuse_unused_columns
 from rankery.cli.texts import NotUnderstood
 from rankery.cli.training_results import show_submitted, show_training
 from rankery.cli.trainings import Sources, model_name_of, share_field
+from rankery.local_files import is_file
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
@@ -149,7 +149,7 @@ def train_best(
             "--best holds out queries itself; give --test a judged file or a dataset, not a share"
         )
     refuse_unused_columns(columns, data, None, test)
-    if watch and Path(data).is_file():
+    if watch and is_file(data):
         session.allow_embedded_service()
     datasets = Sources(data, None, test, columns).fields(session)
     job = session.client.train_best(

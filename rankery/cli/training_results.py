@@ -70,8 +70,8 @@ class TrainingResult:
 
     @property
     def iterations(self) -> str:
-        """Unit of the iterations: `trees` or `epochs`."""
-        return iterations_of(self.job)
+        """Unit of the iterations: `trees`, or `epochs` for linear scorers and networks."""
+        return "epochs" if (self.job.spec.get("scorer") or {}).get("kind") in _BY_EPOCHS else "trees"
 
     def values(self, data: str) -> Mapping[str, float | None]:
         """Return the mean of each metric on the validation or test data, at the best iteration."""
@@ -84,11 +84,6 @@ class TrainingResult:
         document: dict[str, Any] = {"job": self.job, "model": self.model, "evaluation": self.evaluation}
         document |= {"candidates": self.candidates} if self.candidates else {}
         return document | ({} if self.is_best is None else {"best": self.is_best})
-
-
-def iterations_of(job: "Job") -> str:
-    """Return the unit of iterations: `trees`, or `epochs` for linear scorers and networks."""
-    return "epochs" if (job.spec.get("scorer") or {}).get("kind") in _BY_EPOCHS else "trees"
 
 
 def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:

@@ -155,10 +155,11 @@ def tune(
     say(f"submitted {study.id}, {study.budget.trials} trials")
     if watch:
         _wait(study)
-        session.show(study_as_json(study), *study_tables(study))
+        _show(session, study)
     else:
         session.show(
-            study_as_json(study), f"Show the study with `{session.command(f'studies show {study.id}')}`."
+            {"study": study, "trials": study.trials().all()},
+            f"Show the study with `{session.command(f'studies show {study.id}')}`.",
         )
 
 
@@ -174,33 +175,25 @@ def _wait(study: "Study") -> None:
     study.wait(show_progress, progress=False)
 
 
-def study_as_json(study: "Study") -> dict[str, Any]:
-    """Return a study with its trials as JSON values."""
-    return {"study": study, "trials": list(study.trials())}
-
-
-def study_tables(study: "Study") -> "list[RenderableType]":
-    """Return a table of the best trials of a study, and its conclusion."""
-    trials = [trial for trial in study.trials() if trial.value is not None and trial.status == "succeeded"]
+def _show(session: ServiceConnection, study: "Study") -> None:
+    """Print the best trials of a study, and its conclusion."""
+    trials = study.trials().all()
+    measured = [trial for trial in trials if trial.value is not None and trial.status == "succeeded"]
     sign = -1.0 if study.higher_is_better else 1.0
-    best = sorted(trials, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]
+    best = sorted(measured, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]
     names = list(dict.fromkeys(pointer for trial in best for pointer in trial.parameters or {}))
-    rows = [
-        [
-            f"{trial.number}{' (default)' if trial.number == 0 else ''}",
-            number(trial.value),
-            *(_text((trial.parameters or {}).get(each)) for each in names),
-        ]
-        for trial in best
-    ]
     columns = ["trial", str(study.objective["metric"]), *(each.rpartition("/")[2] for each in names)]
     made = table(*columns, right=columns[1:])
-    for row in rows:
-        made.add_row(*map(plain, row))
+    for trial in best:
+        made.add_row(
+            f"{trial.number}{' (default)' if trial.number == 0 else ''}",
+            number(trial.value),
+            *(plain(_text((trial.parameters or {}).get(each))) for each in names),
+        )
     shown: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
     if study.conclusion is not None:
         shown.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
-    return shown
+    session.show({"study": study, "trials": trials}, *shown)
 
 
 def _text(value: Any) -> str:
@@ -269,8 +262,7 @@ def show_study(session: ServiceConnection, study: _Study) -> None:
 
     Example: `rankery studies show std_01k9x2m4q7c8v5n3b6r9`
     """
-    resource = session.client.study(study)
-    session.show(study_as_json(resource), *study_tables(resource))
+    _show(session, session.client.study(study))
 
 
 @service_command(studies, "pause")

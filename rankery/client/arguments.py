@@ -245,6 +245,18 @@ def texts_field(texts: "str | Sequence[str] | None") -> list[str] | None:
     raise WrongType(f"a text or a list of texts is expected here, not {described(texts)}")
 
 
+def ids_field(things: Any) -> list[str] | None:
+    """Return a list of ids for a request; one text or object is a list of one id.
+
+    Raises:
+        WrongType: An item is neither a text nor an object of the client.
+    """
+    if things is None:
+        return None
+    is_one = isinstance(things, str) or hasattr(things, "id") or not isinstance(things, Iterable)
+    return [id_of(one) for one in ([things] if is_one else things)]
+
+
 def early_stopping_field(
     early_stopping: "int | requests.EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:

@@ -51,8 +51,8 @@ class RetryPolicy:
         """Return the seconds until the next attempt after a response; None for no retry."""
         lost = response.status_code in _LOST_RESPONSE_STATUSES
         self.may_have_been_executed |= lost
-        # The attempt whose response was lost is still running.
-        running = response.status_code == httpx.codes.CONFLICT and self._retries_made > 0
+        # The attempt whose response was lost may still be running.
+        running = response.status_code == httpx.codes.CONFLICT and self.may_have_been_executed
         again = response.status_code in _NOT_EXECUTED_STATUSES or (self._repeatable and (lost or running))
         return self._pause(retry_after_seconds(response.headers.get("Retry-After"))) if again else None
 

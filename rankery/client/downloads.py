@@ -106,11 +106,12 @@ class PartialFile:
     def _open_partial_file(self) -> tuple[Path, IO[bytes]]:
         with _convert_write_errors(self._target):
             for path, etag in self._parts():
-                file = path.open("r+b")
-                if _claim(file, path):
-                    self.size_bytes, self._etag = file.seek(0, os.SEEK_END), etag
-                    return path, file
-                file.close()
+                with contextlib.suppress(OSError):  # completed meanwhile, or of another user
+                    file = path.open("r+b")
+                    if _claim(file, path):
+                        self.size_bytes, self._etag = file.seek(0, os.SEEK_END), etag
+                        return path, file
+                    file.close()
             handle, name = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
             path = Path(name)
             path.chmod(0o666 & ~_umask())

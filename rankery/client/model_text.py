@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from rankery.client.references import described
+from rankery.client.uploads import opened
 from rankery.errors import InvalidArgument, WrongType
+from rankery.local_files import is_file
 
 _MODEL_TEXT = b"tree\n"
 _NAMES = "feature_names="
@@ -19,9 +21,9 @@ def is_booster(model: Any) -> bool:
 
 def is_model_file(path: Any) -> bool:
     """Return whether a path is a model that LightGBM saved."""
-    if not isinstance(path, str | Path) or not Path(path).is_file():
+    if not isinstance(path, str | Path) or not is_file(path):
         return False
-    with Path(path).open("rb") as file:
+    with opened(Path(path)) as file:
         return file.read(len(_MODEL_TEXT)) == _MODEL_TEXT
 
 

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from rankery.client.references import described
+from rankery.client.references import described, not_unicode
 from rankery.errors import AnswerNotUnderstood, InvalidArgument, InvalidSettings, KeyRefused, RankeryApiError
 from rankery.json_text import plain_value
 from rankery.loopback import is_loopback
@@ -74,7 +74,7 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
             " the URL of the service behind the redirect"
         )
     if response.status_code == httpx.codes.UNAUTHORIZED:
-        raise KeyRefused(response.status_code, problem(response), has_key=has_key)
+        raise KeyRefused(response.status_code, problem(response), has_key)
     if response.is_error:
         raise RankeryApiError(response.status_code, problem(response))
     if response.headers.get("Content-Type", "").startswith("text/html"):
@@ -248,12 +248,19 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
         parameters: Parameters to add; they override those of the same name in the path. None values are
             left out.
 
+    Raises:
+        InvalidArgument: A text has a lone surrogate.
+
     Example:
         >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})
         URL('/v1/jobs?limit=1&kind=train')
     """
-    url, more = httpx.URL(path), without_none(parameters)
-    return url.copy_merge_params(more) if more else url
+    more = without_none(parameters)
+    try:
+        url = httpx.URL(path)
+        return url.copy_merge_params(more) if more else url
+    except UnicodeEncodeError as error:
+        raise not_unicode(error) from error
 
 
 def authorization(api_key: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeGuard
 from urllib.parse import quote
 
 from rankery.client.schemas.requests import ModelSystem, RankingSystem
-from rankery.errors import WrongType
+from rankery.errors import InvalidArgument, WrongType
 
 DATASET_PREFIX = "ds_"
 RANKING_PREFIX = "rnk_"
@@ -89,13 +89,29 @@ def described(value: Any) -> str:
 
 
 def escaped_reference(thing: str | HasId) -> str:
-    """Return the reference, escaped as a part of a URL path."""
-    return quote(id_of(thing), safe="@:")
+    """Return the reference, escaped as a part of a URL path.
+
+    Raises:
+        InvalidArgument: See `escaped_path_segment`.
+    """
+    return escaped_path_segment(id_of(thing), safe="@:")
 
 
-def escaped_path_segment(text: str) -> str:
-    """Escape a text as one part of a URL path; dots alone would select another folder."""
-    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
+def escaped_path_segment(text: str, safe: str = "") -> str:
+    """Escape a text as one part of a URL path; dots alone would select another folder.
+
+    Raises:
+        InvalidArgument: The text has a lone surrogate.
+    """
+    try:
+        return quote(text, safe=safe) if text.strip(".") else text.replace(".", "%2E")
+    except UnicodeEncodeError as error:
+        raise not_unicode(error) from error
+
+
+def not_unicode(error: UnicodeEncodeError) -> InvalidArgument:
+    """Return the error of a text that UTF-8 cannot encode, such as bytes of a command line in Latin-1."""
+    return InvalidArgument(f"{error.object!r} is not valid Unicode text")
 
 
 def system_of(system: "str | HasId | ModelSystem | RankingSystem") -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -88,13 +88,15 @@ class Upload:
 class _CountingFile(FileIO):
     def __init__(self, path: Path, on_bytes: OnBytes) -> None:
         super().__init__(path)
+        self._path = path
         self._on_bytes = on_bytes
         if not self.seekable():  # a second attempt could not send it again
             self.close()
             raise FileUnusable(f"{path} is a pipe; write it to a file")
 
     def read(self, size: int | None = -1, /) -> Any:
-        content = super().read(-1 if size is None else size)
+        with _convert_read_errors(self._path):
+            content = super().read(-1 if size is None else size)
         self._on_bytes(len(content or b""))
         return content
 
@@ -105,22 +107,22 @@ def sent_name(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file to read its bytes.
 
     Raises:
         FileUnusable: The file cannot be read.
     """
-    with _convert_read_errors(), path.open("rb") as file:
+    with _convert_read_errors(path), path.open("rb") as file:
         yield file
 
 
 @contextmanager
-def _convert_read_errors() -> Iterator[None]:
+def _convert_read_errors(path: Path | None = None) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise FileUnusable(f"{error.filename} cannot be read: {error.strerror}") from error
+    except OSError as error:  # names no file if it could be opened but not read
+        raise FileUnusable(f"{error.filename or path} cannot be read: {error.strerror}") from error
 
 
 # Larger files are sent in pieces, and resumed after an interruption.
@@ -191,19 +193,23 @@ def metadata(path: Path) -> str:
     return f"filename {base64.b64encode(sent_name(path).encode()).decode()}"
 
 
+def version_of(status: os.stat_result) -> tuple[int, int]:
+    """Return the size of a file in bytes and the time of its last change in nanoseconds."""
+    return status.st_size, status.st_mtime_ns
+
+
 class StoredUploadId:
     """The id of an unfinished upload of a file, stored in the user's cache folder.
 
-    The file is identified by its part of the object, path, size and time of change. If the folder cannot be
-    written, only the process that began an upload can resume it.
+    If the folder cannot be written, only the process that began an upload can resume it.
 
     Args:
         part: Part of the object, as an upload is used once, but a file may be several parts.
+        version: Size and time of change of the file, from `version_of`.
     """
 
-    def __init__(self, base_url: str, path: Path, part: str) -> None:
-        status = path.stat()
-        identity = json.dumps([base_url, part, str(path.resolve()), status.st_size, status.st_mtime_ns])
+    def __init__(self, base_url: str, path: Path, part: str, version: tuple[int, int]) -> None:
+        identity = json.dumps([base_url, part, str(path.resolve()), *version])
         self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def read(self) -> str | None:

@@ -1,16 +1,15 @@
 """`rankery demo`: train, compare and serve two losses on a temporary service."""
 
-import gzip
-import random
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
-from rankery.client import Client, Dataset, Job
+from rankery.client import Client, Dataset, Job, Query
 from rankery.client.schemas.answers import Interval
 from rankery.client.schemas.requests import LossName
+from rankery.companion_files import query_sizes_beside
 from rankery.demo.screen import Mean, Screen
 from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.process import terminable
@@ -25,71 +24,20 @@ _ITERATIONS = 100
 _STOP_ROUNDS = 30
 _HELD_OUT = 0.2
 _SHOWN_DOCUMENTS = 10
-_LIVE_CANDIDATES = 25
-_GZIP = b"\x1f\x8b"
 _MAX_DOCUMENTS = 100
 
 
-@dataclass(frozen=True)
-class FirstQuery:
-    """One query and its candidate documents.
-
-    Attributes:
-        features: Values in the model's feature order, by document.
-        labels: Graded relevance by document, where judged.
-    """
-
-    id: str
-    features: dict[str, list[float]]
-    labels: dict[str, float]
-
-
-def first_query(path: Path, n_features: int) -> FirstQuery:
-    """Read the first query of LETOR text that the service has already accepted.
-
-    Args:
-        path: Plain or gzip-compressed.
-        n_features: Number of features of the model; higher features are ignored, absent ones are 0.
-
-    Raises:
-        UserError: The file can no longer be read as LETOR text.
-    """
-    features: dict[str, list[float]] = {}
-    labels: dict[str, float] = {}
-    first_id: str | None = None
-    try:
-        with _text(path) as lines:
-            for line in lines:
-                words = line.partition("#")[0].split()
-                if not words:
-                    continue
-                query_id = words[1].removeprefix("qid:")
-                first_id = first_id or query_id
-                if query_id != first_id or len(features) == _MAX_DOCUMENTS:
-                    break
-                document = f"d{len(features) + 1}"
-                features[document] = _values(words[2:], n_features)
-                labels[document] = float(words[0])
-    except (OSError, ValueError, IndexError, EOFError) as error:
-        raise UserError(f"{path.name} cannot be read again: {error}") from error
-    return FirstQuery(first_id or "", features, labels)
-
-
-def _text(path: Path) -> TextIO:
-    with path.open("rb") as file:
-        is_gzip = file.read(len(_GZIP)) == _GZIP
-    if is_gzip:
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
-
-
-def _values(words: list[str], n_features: int) -> list[float]:
-    values = [0.0] * n_features
-    for word in words:
-        number, _, value = word.partition(":")
-        if 1 <= int(number) <= n_features:
-            values[int(number) - 1] = float(value)
-    return values
+def candidates_of(query: Query, feature_names: Collection[str]) -> list[dict[str, Any]]:
+    """Return the documents of a query with the features of a model, as candidates."""
+    values = {
+        name: query.feature_values(index)
+        for index, name in enumerate(query.feature_names)
+        if name in feature_names
+    }
+    return [
+        {"id": document.document_id, "features": {name: column[row] for name, column in values.items()}}
+        for row, document in enumerate(query.documents)
+    ]
 
 
 @dataclass(frozen=True)
@@ -165,7 +113,7 @@ class _Demo:
         }
         self._screen.compare(results, METRICS, datasets.evaluated_on)
         self._compare([job.made("model_id") for job in jobs.values()], datasets)
-        self._rank_live(jobs[LOSSES[-1]].made("model_id"), files)
+        self._rank_live(jobs[LOSSES[-1]].made("model_id"), datasets)
 
     def _synthetic(self, queries: int) -> _Datasets:
         self._screen.say("generating synthetic queries")
@@ -182,7 +130,9 @@ class _Demo:
         ready = {}
         for path in dict.fromkeys(paths):
             self._screen.say(f"uploading and reading {path.name}")
-            ready[path] = self._wait_for(self._client.upload_dataset(path))
+            sizes = query_sizes_beside(path)
+            dataset = self._client.upload_dataset(path, query_sizes={"file": sizes} if sizes else None)
+            ready[path] = self._wait_for(dataset)
         validation_id = ready[files.validation] if files.validation else None
         if files.test is not None:
             return _Datasets(ready[train], validation_id, ready[files.test], files.test.name)
@@ -226,22 +176,15 @@ class _Demo:
         job.wait(lambda _: self._stack.check(), progress=False)
         self._screen.say(job.comparison().sentence)
 
-    def _rank_live(self, model_id: str, files: DemoFiles) -> None:
+    def _rank_live(self, model_id: str, datasets: _Datasets) -> None:
         model = self._client.model(model_id)
-        names = model.feature_names
-        path = files.test or files.validation or files.train
-        query = _random_query(len(names)) if path is None else first_query(path, len(names))
-        documents = [{"id": name, "features": features} for name, features in query.features.items()]
-        answer = self._client.rank(model_id, [{"id": query.id, "documents": documents}], _SHOWN_DOCUMENTS)
+        dataset = self._client.dataset(datasets.test_id or datasets.validation_id or datasets.train_id)
+        (first,) = dataset.queries().first(1)
+        query = dataset.query(first.query_id, limit=_MAX_DOCUMENTS)
+        documents = candidates_of(query, model.feature_names)
+        answer = self._client.rank(
+            model_id, [{"id": query.query_id, "documents": documents}], _SHOWN_DOCUMENTS
+        )
         self._screen.say(f"POST /v1/models/{model.reference}/rank with {len(documents)} documents:")
-        self._screen.ranking(answer.queries[0].ranking, query.labels)
-
-
-def _random_query(n_features: int) -> FirstQuery:
-    """Draw an unjudged query like those of the synthetic data."""
-    draw = random.Random(2006)  # noqa: S311 - features of a demo
-    features = {
-        f"d{number}": [draw.uniform(-1, 1) for _ in range(n_features)]
-        for number in range(1, _LIVE_CANDIDATES + 1)
-    }
-    return FirstQuery("1", features, {})
+        labels = {document.document_id: document.label for document in query.documents}
+        self._screen.ranking(answer.queries[0].ranking, labels)

@@ -53,14 +53,15 @@ class Screen:
             table.add_row(metric, *(_cell(summaries[metric]) for summaries in results.values()))
         self._console.print(table)
 
-    def ranking(self, documents: Sequence[ScoredDocument], labels: Mapping[str, float]) -> None:
-        """Show a ranked list, with the labels of judged documents."""
+    def ranking(self, documents: Sequence[ScoredDocument], labels: Mapping[str, float | None]) -> None:
+        """Show a ranked list with the labels of its documents, None where a document is not judged."""
         table = Table()
-        for column in ("rank", "document", "score", *(["label"] if labels else [])):
+        for column in ("rank", "document", "score", "label"):
             table.add_column(column, justify="left" if column == "document" else "right")
         for document in documents:
-            judged = [f"{labels[document.id]:g}"] if labels else []
-            table.add_row(str(document.rank), escape(document.id), f"{document.score:.4f}", *judged)
+            label = labels[document.id]
+            judged = "" if label is None else f"{label:g}"
+            table.add_row(str(document.rank), escape(document.id), f"{document.score:.4f}", judged)
         self._console.print(table)
 
     @contextmanager

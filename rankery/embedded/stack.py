@@ -109,6 +109,7 @@ class EmbeddedStack:
         except StackError:
             if self._lock.is_taken():
                 self._lock.acquire()  # its error has the address of the service that has the port, too
+                self._lock.release()  # the service ended meanwhile
             raise
         self.port = port_of(self._listeners)
         try:

@@ -333,6 +333,20 @@ def test_data_whose_job_was_deleted_are_not_waited_for() -> None:
         assert dataset.wait().status == "ready"
 
 
+def test_a_model_in_memory_is_sent_with_any_name() -> None:
+    """The service judges the name; no file of this machine has it."""
+    bodies: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        bodies.append(request.read())
+        return httpx.Response(202, json=job_document())
+
+    name = "../" + "web" * 100
+    with client_of(answer) as client:
+        client.import_model("tree\n", name)
+    assert f'name="name"\r\n\r\n{name}'.encode() in bodies[0]
+
+
 @pytest.mark.parametrize(("name", "sent"), [("train.txt", "train.txt"), (os.fsdecode(b"\xff.txt"), "?.txt")])
 def test_a_file_is_uploaded_with_its_name(tmp_path: Path, name: str, sent: str) -> None:
     """The service gets the file's name for its errors; a name may be bytes that are not UTF-8."""

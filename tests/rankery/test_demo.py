@@ -1,45 +1,36 @@
-"""The demo's reader of the user's file, and the demo's output."""
+"""The candidates and the output of the demo."""
 
-import gzip
 import io
-from pathlib import Path
 
-import pytest
 from rich.console import Console
 
+from rankery.client import Query
 from rankery.client.schemas.answers import Interval
-from rankery.demo.run import first_query
+from rankery.demo.run import candidates_of
 from rankery.demo.screen import Mean, Screen
-from rankery.errors import UserError
 from tests.rankery.answers import job_of
 
-JUDGED = "# a comment\n2 qid:8 1:0.5 3:1.5 # docid = a\n\n0 qid:8 2:-1\n1 qid:9 1:3\n"
 
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_the_first_query_is_read_in_the_models_order(tmp_path: Path, pack: type[bytes]) -> None:
-    """Absent features are 0, and the second query is omitted."""
-    path = tmp_path / "judged"
-    path.write_bytes(pack(JUDGED.encode()))
-    query = first_query(path, 3)
-    assert query.id == "8"
-    assert query.features == {"d1": [0.5, 0.0, 1.5], "d2": [0.0, -1.0, 0.0]}
-    assert query.labels == {"d1": 2.0, "d2": 0.0}
-
-
-def test_features_that_the_model_does_not_know_are_left_out(tmp_path: Path) -> None:
-    """A test file may have more features than the training file."""
-    path = tmp_path / "judged"
-    path.write_text(JUDGED)
-    assert first_query(path, 1).features == {"d1": [0.5], "d2": [0.0]}
-
-
-def test_a_file_that_changed_meanwhile_is_reported_in_one_sentence(tmp_path: Path) -> None:
-    """The service accepted the file, so a fault means that the file changed."""
-    path = tmp_path / "judged"
-    path.write_text("1 qid:1 one:2\n")
-    with pytest.raises(UserError, match="judged cannot be read again"):
-        first_query(path, 1)
+def test_candidates_have_the_features_of_the_model() -> None:
+    """Categories are texts, missing values are None, and features that the model lacks are left out."""
+    query = Query.model_validate(
+        {
+            "query_id": "8",
+            "columns": {},
+            "total": 2,
+            "offset": 0,
+            "feature_names": ["bm25", "age", "brand"],
+            "documents": [
+                {"document_id": "a", "features": [0.5, 3.0, 1.0]},
+                {"document_id": "b", "features": [None, 4.0, 0.0]},
+            ],
+            "categories": {"brand": {"0": "x", "1": "y"}},
+        }
+    )
+    assert candidates_of(query, ["brand", "bm25"]) == [
+        {"id": "a", "features": {"bm25": 0.5, "brand": "y"}},
+        {"id": "b", "features": {"bm25": None, "brand": "x"}},
+    ]
 
 
 def test_without_a_terminal_progress_is_plain_lines() -> None:

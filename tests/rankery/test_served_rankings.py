@@ -139,6 +139,7 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     sent = run("click-logs", "send-events", events, *place, "--json").document
     assert sent == {"recorded": 2, "repeated": 0, "unknown": 1}
     assert "2 repeated" in run("click-logs", "send-events", events, *place).output
+    assert run("click-logs", "served", NAME, "--days", "1e9", *place).code == 2
     log = run("click-logs", "served", NAME, "--name", NAME, "--latest", *place, "--json").document
     assert log["statistics"]["clicks"] >= 2
     interleaving = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)

@@ -56,6 +56,8 @@ def test_one_of_several_signatures_is_enough() -> None:
         ({"Webhook-Id": "dlv_2"}, "no signature"),
         ({"Webhook-Signature": "v1,"}, "no signature"),
         ({"Webhook-Signature": "ü"}, "no signature"),
+        ({"Webhook-Signature": "v1,\udcfc"}, "no signature"),
+        ({"Webhook-Id": "\udcfc"}, "no signature"),
         ({"Webhook-Signature": None}, "webhook-signature is missing"),
         ({"Webhook-Timestamp": None}, "webhook-timestamp is missing"),
         ({"Webhook-Timestamp": "soon"}, "not a number of seconds"),

@@ -21,11 +21,11 @@ from core.data.features import SelectedFeatures, select_rows
 from core.data.folds import HoldOut
 from core.data.splits import bootstrap_queries
 from core.doctor.report import Finding
-from core.errors import NotFound, StoreFull
+from core.errors import NotFound
 from core.jobs.folders import log_claim_folder, log_claims_folders
 from core.store import Store, new_id
 from core.store.sources.scratch import scratch_folder
-from core.temporary_files import DISK_FULL
+from core.temporary_files import reporting_full_disk
 from worker.job.caches import Caches
 from worker.job.run import JobRun
 
@@ -154,11 +154,8 @@ def log_folder(run: JobRun) -> Iterator[Path]:
         folder = scratch / "columns"
         folder.mkdir()
         try:
-            yield folder
-        except OSError as error:
-            if error.errno not in DISK_FULL:
-                raise
-            raise StoreFull("the worker's data folder has no room for the columns of the log") from error
+            with reporting_full_disk("the columns of the log", "the worker's data folder"):
+                yield folder
         finally:
             shutil.rmtree(scratch)
 

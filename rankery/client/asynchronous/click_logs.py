@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobFields
+from rankery.client.arguments import JobFields, ids_field, texts_field
 from rankery.client.asynchronous.dataset import AsyncData
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
@@ -241,7 +241,7 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
         spec = {
             "kind": "click-model",
             "click_log_id": id_of(log),
-            "models": [models] if isinstance(models, str) else list(models),
+            "models": texts_field(models),
             "options": options and dict(options),
             "held_out": held_out,
             **fields,
@@ -357,8 +357,8 @@ class AsyncClickModelCalls(AsyncJobCalls, AsyncDatasetReferences):
             "kind": "simulate-clicks",
             "dataset_id": await self._dataset_id(dataset),
             "log_name": log_name,
-            "models": [id_of(model) for model in models],
-            "features": list(features),
+            "models": ids_field(models),
+            "features": texts_field(features),
             "user_model": user_model if isinstance(user_model, str) else dict(user_model),
             "lists": lists,
         }

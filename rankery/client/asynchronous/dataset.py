@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 import httpx
 
+from rankery.client.arguments import texts_field
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resource import AsyncPages, AsyncRefreshable
 from rankery.client.display.progress import download_progress
@@ -86,7 +87,7 @@ class AsyncDataset(DatasetView, AsyncData):
         Raises:
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
-        document = await self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        document = await self._transport.create(f"{self._path}/read-again", {"ignore": texts_field(ignore)})
         return self._update_from(document)
 
     async def download(

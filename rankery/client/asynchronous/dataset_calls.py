@@ -19,6 +19,7 @@ from rankery.client.schemas.answers import DataFolder
 from rankery.client.uploads import Upload
 from rankery.errors import NothingFound
 from rankery.json_text import plain_value
+from rankery.local_files import is_file
 
 DatasetSource: TypeAlias = str | Path | HasId | Frame | tuple[Any, Any, Any]
 _ACCEPTED_FORMS = (
@@ -66,10 +67,9 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         if isinstance(data, str) and not is_source_url(data):
             if data.startswith(DATASET_PREFIX):
                 return data
-            path = Path(data)
-            if not path.is_file():
+            if not is_file(data):
                 return (await self.find_dataset(data)).id
-            data = path
+            data = Path(data)
         if isinstance(data, Path):
             return await self._file_id(data, columns)
         data = collected(data)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, Self
 
+from rankery.client.arguments import texts_field
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncWork
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
@@ -133,7 +134,7 @@ class AsyncExperimentCalls(AsyncCalls):
         """
         body = {
             "paper": paper,
-            "tables": None if tables is None else list(tables),
+            "tables": texts_field(tables),
             "scale": scale,
             "data": data,
             "dataset_ids": None if dataset_ids is None else dict(dataset_ids),

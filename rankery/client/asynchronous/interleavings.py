@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rankery.client.arguments import ids_field, texts_field
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
@@ -37,8 +38,8 @@ class AsyncInterleavingCalls(AsyncJobCalls, AsyncDatasetReferences):
             **options: `method`, `length`, `seed`, `unit`, `error`, `miss`, `difference`,
                 `click_window_seconds` and `project`.
         """
-        named = None if models is None else [id_of(model) for model in models]
-        body = without_none({"name": name, "models": named, "rankings": rankings, **options})
+        rankers = {"models": ids_field(models), "rankings": texts_field(rankings)}
+        body = without_none({"name": name, **rankers, **options})
         return read(InterleavingView, await self.transport.create(_PATH, body))
 
     def interleavings(self, *, project: str | None = None) -> AsyncPages[InterleavingView]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from rankery.client.arguments import texts_field
 from rankery.client.asynchronous.job import AsyncJob, wait_all
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.listing import Listing
@@ -83,9 +84,14 @@ class AsyncJobCalls(AsyncCalls):
             folded: Leave out the candidates of automatic trainings, and all trials of each study except the
                 last.
         """
-        tags = tag if tag is None or isinstance(tag, str) else list(tag)
         return self._pages(
-            AsyncJob, "/v1/jobs", kind=kind, status=status, tag=tags, project=project, folded=folded
+            AsyncJob,
+            "/v1/jobs",
+            kind=kind,
+            status=status,
+            tag=texts_field(tag),
+            project=project,
+            folded=folded,
         )
 
     async def job(self, job_id: str) -> AsyncJob:

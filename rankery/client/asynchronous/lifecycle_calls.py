@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from rankery.client.arguments import ids_field
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages
 from rankery.client.listing import Listing
 from rankery.client.reading import UNSET, Unset, read, without_none, without_unset
@@ -145,7 +146,7 @@ class AsyncLifecycleCalls(AsyncCalls):
             InvalidArgument: Not exactly one of ids, older_than_days and everything is given.
         """
         selectors = {
-            "ids": None if ids is None else [id_of(one) for one in ids],
+            "ids": ids_field(ids),
             "older_than_days": older_than_days,
             "all": everything or None,
         }
@@ -188,4 +189,4 @@ class AsyncLifecycleCalls(AsyncCalls):
 def _selection(ids: Sequence[str | HasId] | None, where: Mapping[str, Any] | None) -> dict[str, Any]:
     if (ids is None) == (where is None):
         raise InvalidArgument("give either ids or where, a filter such as {'older_than_days': 30}")
-    return {"filter": dict(where)} if where is not None else {"ids": [id_of(one) for one in ids or ()]}
+    return {"filter": dict(where)} if where is not None else {"ids": ids_field(ids)}

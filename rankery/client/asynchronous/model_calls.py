@@ -5,6 +5,7 @@ from typing import Unpack
 
 import httpx
 
+from rankery.client.arguments import texts_field
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, alias_path, move_alias
 from rankery.client.asynchronous.job import AsyncJob, AsyncModel
 from rankery.client.asynchronous.resource import AsyncPages
@@ -29,8 +30,7 @@ class AsyncModelCalls(AsyncAliasCalls):
             tag: Only models with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only models of this project; `-` for no project.
         """
-        tags = tag if tag is None or isinstance(tag, str) else list(tag)
-        return self._pages(AsyncModel, "/v1/models", name=name, tag=tags, project=project)
+        return self._pages(AsyncModel, "/v1/models", name=name, tag=texts_field(tag), project=project)
 
     async def model(self, reference: str | HasId) -> AsyncModel:
         """Return a model by reference.

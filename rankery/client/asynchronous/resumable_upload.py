@@ -1,6 +1,7 @@
 """Resumable upload of one file in pieces, by the tus protocol."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO
@@ -27,12 +28,13 @@ class AsyncResumableUpload:
     ) -> None:
         self._transport = transport
         self._path = path
-        self._size_bytes = path.stat().st_size
+        self._version = uploads.version_of(path.stat())
+        self._size_bytes = self._version[0]
         self._retries = uploads.UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._furthest_offset = 0
-        self._stored_id = uploads.StoredUploadId(transport.base_url, path, part)
+        self._stored_id = uploads.StoredUploadId(transport.base_url, path, part, self._version)
         self._id = self._stored_id.read()
 
     async def send(self) -> str:
@@ -42,7 +44,7 @@ class AsyncResumableUpload:
             Reference to the upload for a form, instead of the file.
 
         Raises:
-            FileUnusable: The file cannot be read, or has become shorter.
+            FileUnusable: The file cannot be read, or was changed.
             ServiceUnreachable: No bytes were accepted for minutes.
         """
         while True:
@@ -92,6 +94,7 @@ class AsyncResumableUpload:
     async def _send_piece(self, offset: int) -> int:
         size = min(uploads.PIECE_BYTES, self._size_bytes - offset)
         with uploads.opened(self._path) as file:
+            self._check_unchanged(file)
             file.seek(offset)
             response = await self._transport.send_once(
                 "PATCH",
@@ -104,7 +107,12 @@ class AsyncResumableUpload:
                     "Upload-Offset": str(offset),
                 },
             )
+            self._check_unchanged(file)
         return self._record_offset(int(response.headers["Upload-Offset"]))
+
+    def _check_unchanged(self, file: IO[bytes]) -> None:
+        if uploads.version_of(os.fstat(file.fileno())) != self._version:
+            raise FileUnusable(f"{self._path} was changed while it was sent; send it again")
 
     async def _blocks(self, file: IO[bytes], size: int) -> AsyncIterator[bytes]:
         while size:

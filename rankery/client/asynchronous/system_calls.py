@@ -19,7 +19,8 @@ from rankery.client.model_text import is_booster, is_model_file, text_of, with_f
 from rankery.client.reading import without_none
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
-from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
+from rankery.errors import DataUnusable, FileUnusable, WrongType
+from rankery.local_files import is_file
 
 # A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
@@ -65,13 +66,11 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             {"name": name, "description": description, "project": project, "tags": encoded_tags}
         )
         text = text_of(model)
-        if text is None and feature_names is not None:
-            text = _text_in(Path(model))
+        if feature_names is not None:
+            text = with_feature_names(_text_in(Path(model)) if text is None else text, feature_names)
         if text is None:
             return await self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
-        with _temporary_file(
-            f"{name}.txt", [text if feature_names is None else with_feature_names(text, feature_names)]
-        ) as path:
+        with _temporary_file("model.txt", [text]) as path:
             return await self._send("/v1/models", Upload({"file": path}, fields), progress)
 
     async def upload_run(
@@ -183,7 +182,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             return {"model": (await job.wait()).made("model_id")}
         if isinstance(getattr(system, "id", None), str):
             return system_of(system)
-        if isinstance(system, str) and not Path(system).is_file():
+        if isinstance(system, str) and not is_file(system):
             return system_of(system)
         named = None if isinstance(system, str | Path) and not names_files else name
         job = await self.upload_run(system, dataset_id, name=named)
@@ -196,7 +195,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
 
 def _text_in(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileUnusable(f"{path} cannot be read as the text of a model: {error}") from error
 
@@ -204,8 +203,6 @@ def _text_in(path: Path) -> str:
 @contextmanager
 def _temporary_file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary file with a text; it is removed at the end of the block."""
-    if "/" in name or "\0" in name:
-        raise InvalidArgument(f"{name.removesuffix('.txt')!r} is not a valid model name")
     with TemporaryDirectory(prefix="rankery-") as folder:
         path = Path(folder) / name
         with path.open("w", encoding="utf-8") as file:

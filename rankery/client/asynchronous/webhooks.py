@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from time import monotonic
 from typing import Any, Literal, Self
 
+from rankery.client.arguments import texts_field
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncPages, AsyncRefreshable
 from rankery.client.event_lines import EventStreamParser
 from rankery.client.frames.cells import warn
@@ -95,7 +96,7 @@ class AsyncWebhookCalls(AsyncCalls):
         """
         body = {
             "url": url,
-            "events": list(events),
+            "events": texts_field(events),
             "description": description,
             "project": project,
             "enabled": enabled,
@@ -154,9 +155,8 @@ class AsyncEventCalls(AsyncCalls):
             ```
         """
         parser = EventStreamParser(None if after is None else str(after))
-        requested = [kinds] if isinstance(kinds, str) else kinds
         parameters: dict[str, Any] = {
-            "kind": None if requested is None else list(requested),
+            "kind": texts_field(kinds),
             "object": None if object is None else id_of(object),
             "changes": False,
         }
@@ -194,12 +194,11 @@ class AsyncEventCalls(AsyncCalls):
             kinds: Only these kinds, such as `job.ended`.
             object: Only events of this object.
         """
-        requested = [kinds] if isinstance(kinds, str) else kinds
         return AsyncPages(
             self.transport,
             "/v1/events",
             lambda one: read(EventView, one),
             after=after,
-            kind=None if requested is None else list(requested),
+            kind=texts_field(kinds),
             object=None if object is None else id_of(object),
         )

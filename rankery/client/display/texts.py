@@ -117,6 +117,11 @@ def size(n_bytes: int | None) -> str:
     return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
 
 
+def reason(problem: answers.FailureReason | None) -> str:
+    """Return the reason of a failure; empty without one."""
+    return (problem.detail or problem.title) if problem else ""
+
+
 def loss(spec: dict[str, Any] | None) -> str:
     """Format the name of a loss with its hyperparameters that are not None."""
     if not spec:

@@ -16,7 +16,7 @@ from rankery.client.frames.judged import (
 from rankery.client.frames.outgoing import row_features
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument, RankeryApiError
-from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.identifiers import normalise_ids
 from rankery.usual_columns import columns_for
 
 if TYPE_CHECKING:
@@ -196,9 +196,7 @@ def identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Any:
             f"column {name!r}: ids are texts or whole numbers, not {kind}; convert them to texts"
         )
     found = normalise_ids(column)
-    for row in found.invalid[:1].tolist():
-        location = f"{cells.row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    cells.refuse_invalid_ids(frame, name, column, found)
     return pc.cast(found.texts, pa.int64())
 
 

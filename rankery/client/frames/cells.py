@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
-from rankery.identifiers import NormalisedIds, exact_limit, several_spellings
+from rankery.identifiers import EXPECTED, NormalisedIds, exact_limit, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,6 +98,23 @@ def are_categories(column: "pa.ChunkedArray[Any]") -> bool:
     present = values[~np.isnan(values)]
     is_exact = np.abs(present) < exact_limit(values.dtype)
     return bool(len(present) and ((present == np.floor(present)) & is_exact).all())
+
+
+def refuse_invalid_ids(
+    frame: Any, name: str, column: "pa.ChunkedArray[Any]", normalised: NormalisedIds
+) -> None:
+    """Refuse a column of ids with a value that is not an id; the error has the first one.
+
+    Args:
+        normalised: Result of `rankery.identifiers.normalise_ids` for the column.
+
+    Raises:
+        DataUnusable: A value is not an id.
+    """
+    for row in normalised.invalid[:1].tolist():
+        raise DataUnusable(
+            f"{row_text(frame, row)}, column {name!r}: expected {EXPECTED}, but found {column[row].as_py()!r}"
+        )
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:

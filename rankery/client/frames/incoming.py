@@ -109,8 +109,8 @@ def table_of_arrays(
         feature_names: Names by column; when left out, those of the data frame, else `f1`, `f2`, ….
 
     Raises:
-        DataUnusable: The shapes do not match, ids are invalid, or both `query_ids` and `query_sizes` are
-            given.
+        DataUnusable: The shapes do not match, ids are invalid, a column has values of several types, or both
+            `query_ids` and `query_sizes` are given.
         InvalidArgument: Indexes of pandas are in different orders.
     """
     from rankery.client.frames.arrow import np, pa
@@ -136,18 +136,23 @@ def table_of_arrays(
             array = np.asarray(column if normalises else with_nan(column))
             if len(array.shape) != 1 or len(array) != len(values[0]):
                 raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
-            table[name] = _id_texts(name, column) if normalises else _array(array)
+            table[name] = _id_texts(name, column) if normalises else _array(name, array)
     for name, column in zip(names, values, strict=True):
         if name in table:
             raise DataUnusable(f"two columns are named {name!r}")
-        table[name] = column
+        table[name] = _array(name, column) if isinstance(column, np.ndarray) else column
     return pa.table(table)
 
 
-def _array(values: "np.ndarray[Any, Any]") -> Any:
+def _array(name: str, values: "np.ndarray[Any, Any]") -> Any:
     from rankery.client.frames.arrow import pa
 
-    return pa.array(values.tolist() if values.dtype.kind in "OU" else values)
+    try:
+        if values.dtype.kind == "O":
+            return pa.array(values.tolist(), from_pandas=True)
+        return pa.array(values.tolist() if values.dtype.kind == "U" else values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataUnusable(f"{name}: the values are not of one type: {_reason(error)}") from error
 
 
 def _id_texts(name: str, ids: Any) -> Any:

@@ -7,7 +7,7 @@ from rankery.client.arguments import Columns
 from rankery.client.frames import cells
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
-from rankery.identifiers import EXPECTED, normalise_ids
+from rankery.identifiers import normalise_ids
 from rankery.json_text import plain_value
 from rankery.usual_columns import ROLES_OF_DOCUMENTS, USUAL_NAMES, columns_for, is_usual, usual_columns
 
@@ -230,9 +230,7 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
     from rankery.client.frames.arrow import np
 
     normalised = normalise_ids(column)
-    for row in normalised.invalid[:1].tolist():
-        location = f"{cells.row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    cells.refuse_invalid_ids(frame, name, column, normalised)
     if (missing := cells.first_missing(normalised.texts)) is not None:
         raise DataUnusable(f"{cells.row_text(frame, missing)}, column {name!r}: the query is missing")
     codes = query_codes(column)

@@ -105,11 +105,8 @@ def scores_table(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         _warn_of_texts(table, found)
     columns_by_role: dict[str, Any] = {"score": _numbers(frame, table, str(found["score"]))}
     for role in ("query", "document"):
-        name = found[role]
-        if name is None:
-            continue
-        column = table.column(name)
-        columns_by_role[role] = _identifiers(frame, name, column)
+        if (name := found[role]) is not None:
+            columns_by_role[role] = _identifiers(frame, name, table.column(name))
     run = pa.table(columns_by_role)
     if found["document"] is not None:
         _refuse_repeated_documents(frame, run)
@@ -257,9 +254,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
     normalised = normalise_ids(column)
-    for row in normalised.invalid[:1].tolist():
-        location = f"{cells.row_text(frame, row)}, column {name!r}"
-        raise DataUnusable(f"{location}: expected {EXPECTED}, but found {column[row].as_py()!r}")
+    cells.refuse_invalid_ids(frame, name, column, normalised)
     texts: pa.LargeStringArray = normalised.texts
     if (row := cells.first_missing(texts)) is not None:
         raise DataUnusable(f"{cells.row_text(frame, row)}, column {name!r}: the id is missing")

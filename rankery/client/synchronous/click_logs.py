@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from rankery.client.arguments import JobFields
+from rankery.client.arguments import JobFields, ids_field, texts_field
 from rankery.client.synchronous.dataset import Data
 from rankery.client.synchronous.dataset_calls import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
@@ -244,7 +244,7 @@ class ClickModelCalls(JobCalls, DatasetReferences):
         spec = {
             "kind": "click-model",
             "click_log_id": id_of(log),
-            "models": [models] if isinstance(models, str) else list(models),
+            "models": texts_field(models),
             "options": options and dict(options),
             "held_out": held_out,
             **fields,
@@ -360,8 +360,8 @@ class ClickModelCalls(JobCalls, DatasetReferences):
             "kind": "simulate-clicks",
             "dataset_id": self._dataset_id(dataset),
             "log_name": log_name,
-            "models": [id_of(model) for model in models],
-            "features": list(features),
+            "models": ids_field(models),
+            "features": texts_field(features),
             "user_model": user_model if isinstance(user_model, str) else dict(user_model),
             "lists": lists,
         }

@@ -9,6 +9,7 @@ from typing import Literal, Self
 
 import httpx
 
+from rankery.client.arguments import texts_field
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resource import Pages, Refreshable
 from rankery.client.display.progress import download_progress
@@ -89,7 +90,7 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
-        document = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        document = self._transport.create(f"{self._path}/read-again", {"ignore": texts_field(ignore)})
         return self._update_from(document)
 
     def download(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, Self
 
+from rankery.client.arguments import texts_field
 from rankery.client.synchronous.resource import Calls, Pages, Work
 from rankery.client.display.progress import continuing, steps_progress
 from rankery.client.reading import read, without_none
@@ -136,7 +137,7 @@ class ExperimentCalls(Calls):
         """
         body = {
             "paper": paper,
-            "tables": None if tables is None else list(tables),
+            "tables": texts_field(tables),
             "scale": scale,
             "data": data,
             "dataset_ids": None if dataset_ids is None else dict(dataset_ids),

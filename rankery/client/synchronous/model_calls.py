@@ -8,6 +8,7 @@ from typing import Unpack
 
 import httpx
 
+from rankery.client.arguments import texts_field
 from rankery.client.synchronous.alias_calls import AliasCalls, alias_path, move_alias
 from rankery.client.synchronous.job import Job, Model
 from rankery.client.synchronous.resource import Pages
@@ -32,8 +33,7 @@ class ModelCalls(AliasCalls):
             tag: Only models with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only models of this project; `-` for no project.
         """
-        tags = tag if tag is None or isinstance(tag, str) else list(tag)
-        return self._pages(Model, "/v1/models", name=name, tag=tags, project=project)
+        return self._pages(Model, "/v1/models", name=name, tag=texts_field(tag), project=project)
 
     def model(self, reference: str | HasId) -> Model:
         """Return a model by reference.

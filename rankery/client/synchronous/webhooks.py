@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import Any, Literal, Self
 
+from rankery.client.arguments import texts_field
 from rankery.client.synchronous.resource import Calls, Pages, Refreshable
 from rankery.client.event_lines import EventStreamParser
 from rankery.client.frames.cells import warn
@@ -98,7 +99,7 @@ class WebhookCalls(Calls):
         """
         body = {
             "url": url,
-            "events": list(events),
+            "events": texts_field(events),
             "description": description,
             "project": project,
             "enabled": enabled,
@@ -157,9 +158,8 @@ class EventCalls(Calls):
             ```
         """
         parser = EventStreamParser(None if after is None else str(after))
-        requested = [kinds] if isinstance(kinds, str) else kinds
         parameters: dict[str, Any] = {
-            "kind": None if requested is None else list(requested),
+            "kind": texts_field(kinds),
             "object": None if object is None else id_of(object),
             "changes": False,
         }
@@ -197,12 +197,11 @@ class EventCalls(Calls):
             kinds: Only these kinds, such as `job.ended`.
             object: Only events of this object.
         """
-        requested = [kinds] if isinstance(kinds, str) else kinds
         return Pages(
             self.transport,
             "/v1/events",
             lambda one: read(EventView, one),
             after=after,
-            kind=None if requested is None else list(requested),
+            kind=texts_field(kinds),
             object=None if object is None else id_of(object),
         )

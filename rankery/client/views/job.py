@@ -200,10 +200,9 @@ class JobView(Displayable, answers.Job):
 
     def card(self) -> Card:
         """Return the card of the resource."""
-        reason = (self.problem.detail or self.problem.title) if self.problem else ""
         facts = {
             "status": self.status,
-            "why": reason,
+            "why": texts.reason(self.problem),
             "title": self.title,
             "loss": texts.loss(self.spec.get("loss")),
             "progress": self._steps(),

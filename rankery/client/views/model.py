@@ -1,7 +1,7 @@
 """Versions of models, promotion gates, datasets and click logs."""
 
 from rankery.client.display.card import Card, CardTable, Displayable
-from rankery.client.display.texts import count, loss, moment, number, size
+from rankery.client.display.texts import count, loss, moment, number, reason, size
 from rankery.client.schemas import answers
 
 _BY_EPOCHS = frozenset({"linear", "mlp"})
@@ -134,8 +134,7 @@ def _card(
     kind: str, data: answers.Dataset | answers.ClickLog, facts: dict[str, str], *tables: CardTable
 ) -> Card:
     facts["size"] = size(data.size_bytes)
-    if data.problem is not None:
-        facts["why"] = data.problem.detail or data.problem.title
+    facts["why"] = reason(data.problem)
     shown = [*_error_tables(data.problem), *CardTable.of_findings(data.findings), *tables]
     return Card(f"{kind} {facts.pop('name')}", facts, tables=shown)
 

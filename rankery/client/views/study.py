@@ -1,7 +1,7 @@
 """Studies, experiments and schedules."""
 
 from rankery.client.display.card import Card, CardTable, Displayable
-from rankery.client.display.texts import moment, number
+from rankery.client.display.texts import moment, number, reason
 from rankery.client.schemas import answers
 
 _ENDED = ("succeeded", "failed", "cancelled")
@@ -96,7 +96,7 @@ class ExperimentView(Displayable, answers.Experiment):
         """Return the card of the resource."""
         facts = {
             "status": self.status,
-            "why": (self.problem.detail or self.problem.title) if self.problem else "",
+            "why": reason(self.problem),
             "tables": ", ".join(self.tables),
             "scale": self.scale,
             "data": self.data,
@@ -156,7 +156,7 @@ class ScheduleView(Displayable, answers.Schedule):
     def card(self) -> Card:
         """Return the card of the schedule."""
         facts = self.summary() | {
-            "why": (self.problem.detail or self.problem.title) if self.problem else "",
+            "why": reason(self.problem),
             "job": str(self.job.get("kind", "")),
             "model": str(self.job.get("model_name") or self.job.get("model") or ""),
             "promotes to": (self.promote or {}).get("alias", ""),

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from rankery.cli.commands import PANELS, ImportedCommands
+from rankery.cli.completion import names_split_by_bash
 from tests.rankery.cli.commands import all_commands, run
 
 # Commands without --json: they run until they are stopped, or print no data that a program could read.
@@ -58,6 +60,33 @@ def test_invalid_command_lines_exit_with_code_2() -> None:
         assert done.code == 2
         assert done.output == ""
         assert f"Try 'rankery {arguments[0]}" in done.errors.replace("root", "rankery")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "printed"),
+    [
+        (["my"], "my clicks (May)", r"my\ clicks\ \(May\)"),
+        ([r"my\ cl"], "my clicks", r"my\ clicks"),
+        (['"my cl'], "my clicks", "my clicks"),
+        ([r"my\ clicks", ":", "v"], "my clicks:v 1", r"v\ 1"),
+        (["nd"], "ndcg-loss2++", "ndcg-loss2++"),
+    ],
+)
+def test_bash_gets_names_as_it_reads_them(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: list[str],
+    name: str,
+    printed: str,
+) -> None:
+    """Blanks are escaped, unless they are within quotes; else bash would read several words."""
+    words = ["rankery", *typed]
+    monkeypatch.setenv("_RANKERY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    with names_split_by_bash():
+        typer.echo(name)
+    assert capsys.readouterr().out == f"{printed}\n"
 
 
 def test_bash_completes(tmp_path: Path) -> None:

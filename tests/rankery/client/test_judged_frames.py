@@ -222,6 +222,17 @@ def test_a_wrong_number_of_columns_is_refused_with_the_names() -> None:
         table_of_arrays(np.zeros((4, 3)), feature_names=["bm25", "age"])
 
 
+def test_arrays_of_objects_hold_values_of_one_type() -> None:
+    """Missing values of pandas are read; the error of mixed types has the column."""
+    objects = np.array([[1, "a"], [pandas.NA, "b"]], object)
+    ids: dict[str, Any] = {"query_ids": ["q", "q"], "labels": [0, 1]}
+    assert table_of_arrays(objects, **ids).column("f1").to_pylist() == [1, None]
+    for mixed in ({"labels": np.array([0, "1"], object)}, {"features": objects.T}):
+        arguments: dict[str, Any] = {"features": objects, **ids, **mixed}
+        with pytest.raises(DataUnusable, match=r"(label|f1): the values are not of one type"):
+            table_of_arrays(**arguments)
+
+
 def test_sparse_columns_of_a_frame_are_dense_in_a_dataset() -> None:
     """Other columns keep their types."""
     frame = FRAME.assign(bm25=pandas.arrays.SparseArray([0.0, 2.0, 0.0, 0.0, 4.0]))

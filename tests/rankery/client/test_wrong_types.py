@@ -1,6 +1,7 @@
 """Arguments of a wrong type, closed clients and pickled objects, refused before anything is sent."""
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -17,11 +18,19 @@ from rankery.client.arguments import clicks_field
 from rankery.client.frames.candidates import prepare_candidates
 from rankery.client.frames.runs import scores_table
 from rankery.client.model_text import with_feature_names
-from rankery.errors import ClientClosed, InvalidArgument, WrongType
+from rankery.errors import (
+    ClientClosed,
+    FileUnreadable,
+    InvalidArgument,
+    KeyRefused,
+    RankeryApiError,
+    WrongType,
+)
 from tests.rankery.answers import job_document
 
 FRAME = pandas.DataFrame({"query": ["a", "a"], "label": [0, 1], "bm25": [1.0, 2.0], "score": [2.0, 1.0]})
 TEXT: Any = "query"
+JOB = Job.of(job_document(), Client("http://rankery.test").transport)
 
 
 @pytest.fixture
@@ -66,6 +75,36 @@ def test_a_wrong_type_is_a_type_error(client: Client, call: Callable[[Any], Any]
     """The error has the accepted and the given type."""
     with pytest.raises(WrongType, match=sentence):
         call(client)
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "expected"),
+    [
+        (lambda c: c.run_experiment("lambdaloss-2018", "table-4"), "tables", ["table-4"]),
+        (lambda c: c.create_webhook("https://example.org", "job.ended"), "events", ["job.ended"]),
+        (lambda c: c.simulate_clicks("ds_1", "log", features="bm25"), "features", ["bm25"]),
+        (lambda c: c.simulate_clicks("ds_1", "log", models="web:3"), "models", ["web:3"]),
+        (lambda c: c.create_interleaving("two", models=JOB), "models", ["job_1"]),
+        (lambda c: c.create_interleaving("two", rankings="bm25"), "rankings", ["bm25"]),
+        (lambda c: c.delete("jobs", "job_1"), "ids", ["job_1"]),
+        (lambda c: c.delete("jobs", [JOB]), "ids", ["job_1"]),
+        (lambda c: c.empty_trash(JOB), "ids", ["job_1"]),
+    ],
+)  # fmt: skip
+def test_one_text_or_object_is_a_list_of_one(
+    call: Callable[[Any], Any], field: str, expected: list[str]
+) -> None:
+    """A text is not split into its letters, nor an object into its fields."""
+    bodies: list[Any] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        bodies.append(json.loads(request.content))
+        return httpx.Response(422, json={"detail": "refused"})
+
+    client = Client("http://rankery.test", transport=httpx.MockTransport(refuse), retries=0)
+    with pytest.raises(RankeryApiError):
+        call(client)
+    assert bodies[0][field] == expected
 
 
 @pytest.mark.parametrize(
@@ -118,3 +157,14 @@ def test_objects_of_the_client_are_not_pickled(copied: Callable[[object], object
         with pytest.raises(WrongType, match="keep the id, and fetch the object"):
             copied(kept)
     assert copy.copy(job).id == "job_1"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RankeryApiError(404, {"detail": "no"}), KeyRefused(401, {}, True), FileUnreadable("no", [{}], [])],
+)
+def test_errors_reach_other_processes(error: Exception) -> None:
+    """A pool of processes would wait for ever for a result whose error it cannot read."""
+    copied = pickle.loads(pickle.dumps(error))
+    assert (type(copied), str(copied), vars(copied)) == (type(error), str(error), vars(error))
+    assert len({error, copied}) == 2

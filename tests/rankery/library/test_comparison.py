@@ -124,6 +124,8 @@ FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
         (FRAME, FRAME.drop(columns="mrr"), "b: must have one row per query"),
         ([[0.5]], [[0.5]], "a: must have one value per query"),
         (["x"], ["y"], "a: must be an evaluation, a frame or numbers"),
+        ([0.5, 1.0], [0.5, float("inf")], "b: value is infinite for query 1, counted from 0"),
+        (FRAME.assign(RR=0.5), FRAME.assign(RR=0.5), "a: has two columns of mrr"),
         (FRAME.rename(columns={"mrr": "gm-map"}), FRAME.rename(columns={"mrr": "gm-map"}), "geometric"),
     ],
 )
@@ -131,6 +133,16 @@ def test_values_that_cannot_be_compared_are_named(a: Any, b: Any, message: str) 
     """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.compare(a, b)
+
+
+def test_evaluations_by_different_conventions_are_not_compared(judged: Judged) -> None:
+    """The difference would be that of the conventions, not of the systems."""
+    arguments: Any = (judged.y, judged.y, judged.groups)
+    default = rankery.metrics.evaluate(*arguments, metrics=METRICS)
+    linear = rankery.metrics.evaluate(*arguments, metrics=METRICS, contract="trec_eval")
+    message = "b: ndcg@5 follows other conventions than in a; evaluate both with one contract"
+    with pytest.raises(InvalidArgument, match=message):
+        rankery.compare(default, linear)
 
 
 def test_each_system_needs_a_name() -> None:
