@@ -191,11 +191,16 @@ def estimate_propensities(
         versions=plan.versions or (),
         allowed=has_features,
     )
-    shown, clicked = used.counts()
-    repeated, has_moved = shown.sum(axis=1) > 1, np.count_nonzero(shown, axis=1).max(initial=0) > 1
-    # Shuffled lists need no document at two ranks, but documents that were shown twice must have moved.
-    is_fixed = not has_moved and (repeated.any() or not is_shuffled or not len(shown))
-    if has_features is None and is_fixed:
+    n_pairs, rank_by_document = len(used.pairs), 0.0
+    is_fixed = has_features is None and not n_pairs
+    if is_shuffled:
+        repeated = used.repeated()
+        shown, _ = repeated.counts()
+        # Shuffled lists need no document at two ranks, but documents that were shown twice must have moved.
+        is_fixed |= len(shown) > 0 and np.count_nonzero(shown, axis=1).max() == 1
+        rank_by_document = _rank_by_document(shown, log.pair_queries[repeated.pairs])
+        used = used.merged()
+    if is_fixed:
         raise InvalidInput.at(
             "/method",
             "no document was shown at more than one rank, so that examination and relevance cannot be"
@@ -203,6 +208,7 @@ def estimate_propensities(
             " a while",
         )
     fit = _fit(plan, used, features, threads)
+    shown, clicked = used.counts()
     estimate = fit((shown, clicked))
     n_resamples = plan.resamples if used.n_units > 1 else 0  # resamples of one user are equal
     total = n_resamples + 1
@@ -221,12 +227,10 @@ def estimate_propensities(
         estimate[0],
         *_interval(estimate[0], [each[0] for each in resamples], used.n_units),
         shown.sum(axis=0),
-        len(used.pairs),
+        n_pairs,
         "lists" if log.list_users is None else "users",
         failed,
-        rank_by_document=_rank_by_document(shown[repeated], log.pair_queries[used.pairs[repeated]])
-        if is_shuffled
-        else 0.0,
+        rank_by_document=rank_by_document,
     )
     if len(estimate) == 1:
         return values
