@@ -121,9 +121,7 @@ def rank_weights(spelling: str) -> Float64Array:
     name, _, cutoff = spelling.partition("@")
     if name == "clicks":
         if cutoff and not (cutoff.isdecimal() and 0 < int(cutoff) <= _MAX_CUTOFF):
-            raise InvalidInput.at(
-                "/metric", f"the cutoff of clicks must be a whole number from 1 to {_MAX_CUTOFF}"
-            )
+            raise InvalidInput.at("", f"the cutoff of clicks must be a whole number from 1 to {_MAX_CUTOFF}")
         return np.ones(int(cutoff or _DEFAULT_CUTOFF))
     metric = parse_metric(spelling)
     depth = metric.cutoff or _DEFAULT_CUTOFF
@@ -134,6 +132,4 @@ def rank_weights(spelling: str) -> Float64Array:
     if isinstance(metric, RankBiasedPrecision):
         persistence = metric.persistence
         return np.asarray((1.0 - persistence) * persistence ** np.arange(depth), np.float64)
-    raise InvalidInput.at(
-        "/metric", f"{spelling} is not a sum over clicked documents; use {_ADDITIVE_METRICS}"
-    )
+    raise InvalidInput.at("", f"{spelling} is not a sum over clicked documents; use {_ADDITIVE_METRICS}")
