@@ -33,8 +33,8 @@ _SHARED: tuple[Processor, ...] = (
 # Fields that may have several lines: JSON escapes the line breaks, the console format indents the lines.
 _TRACES = ("exception", "stack")
 _SECRETS = (
-    # User and password of a URL; a port and a path with @ are none.
-    (re.compile(r"(?<=://)[^\s/@]*:(?!\d+/)[^\s'\"]*(?=@)"), "***"),
+    # User and password of a URL; a port and a path with @ are none, and the next URL is another match.
+    (re.compile(r"(?<=://)[^\s/@:]*:(?!\d+/)(?:(?!://)[^\s'\"])*(?=@)"), "***"),
     (re.compile(r"\brk_[A-Za-z0-9_-]{5,}"), "rk_***"),  # API keys
     (re.compile(r"(?i)\b(bearer|basic) +[A-Za-z0-9+/._~=-]{8,}"), r"\1 ***"),
     (

@@ -1,7 +1,7 @@
 """Selection of a log's impressions for propensity estimates, such as documents shown at several ranks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,19 @@ class Impressions:
         table = np.bincount(self.cells, weights, size).astype(np.float64)
         by_cell = table.reshape(len(self.pairs), self.n_ranks, 2)
         return by_cell.sum(axis=2), np.ascontiguousarray(by_cell[:, :, 1])
+
+    def repeated(self) -> "Impressions":
+        """Return the impressions of the pairs that were shown at least twice."""
+        rows = self.cells // (2 * self.n_ranks)
+        is_repeated = np.bincount(rows, minlength=len(self.pairs)) > 1
+        removed_before = np.cumsum(~is_repeated)
+        kept = is_repeated[rows]
+        cells = self.cells[kept] - 2 * self.n_ranks * removed_before[rows[kept]]
+        return replace(self, pairs=self.pairs[is_repeated], cells=cells, units=self.units[kept])
+
+    def merged(self) -> "Impressions":
+        """Return all impressions as those of the first pair, for estimates that need no counts by pair."""
+        return replace(self, pairs=self.pairs[:1], cells=self.cells % (2 * self.n_ranks))
 
 
 def impressions_of(

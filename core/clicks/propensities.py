@@ -19,7 +19,7 @@ from core.types import BoolArray, Float32Array, Float64Array, Int32Array, OnProg
 
 _NORMAL_95 = 1.96  # standard deviations from the mean of a normal distribution to the ends of 95%
 _MIN_ORDERED_SHARE = 0.1
-_MIN_ORDERED_Z_SCORE = 5.0
+_MAX_P_OF_ORDER = 1e-6  # probability of as much order in shuffled lists
 _HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
     {"pivot": pivot, "adjacent": adjacent, "all-pairs": all_pairs}
 )
@@ -191,11 +191,17 @@ def estimate_propensities(
         versions=plan.versions or (),
         allowed=has_features,
     )
-    shown, clicked = used.counts()
-    moved = np.count_nonzero(shown, axis=1) > 1
-    # Shuffled lists need no document at two ranks, but documents that were shown twice must have moved.
-    is_fixed = not moved.any() and (not is_shuffled or shown.sum() != len(shown) or not len(shown))
-    if has_features is None and is_fixed:
+    n_pairs, rank_by_document = len(used.pairs), 0.0
+    is_fixed = has_features is None and not n_pairs
+    if is_shuffled:
+        repeated = used.repeated()
+        shown, _ = repeated.counts()
+        has_moved = np.count_nonzero(shown, axis=1).max(initial=0) > 1
+        chance = float(n_ranks) ** float(len(shown) - shown.sum())  # that no repeated document moves
+        is_fixed |= not has_moved and chance < _MAX_P_OF_ORDER
+        rank_by_document = _rank_by_document(shown, log.pair_queries[repeated.pairs])
+        used = used.merged()
+    if is_fixed:
         raise InvalidInput.at(
             "/method",
             "no document was shown at more than one rank, so that examination and relevance cannot be"
@@ -203,6 +209,7 @@ def estimate_propensities(
             " a while",
         )
     fit = _fit(plan, used, features, threads)
+    shown, clicked = used.counts()
     estimate = fit((shown, clicked))
     n_resamples = plan.resamples if used.n_units > 1 else 0  # resamples of one user are equal
     total = n_resamples + 1
@@ -221,12 +228,10 @@ def estimate_propensities(
         estimate[0],
         *_interval(estimate[0], [each[0] for each in resamples], used.n_units),
         shown.sum(axis=0),
-        len(used.pairs),
+        n_pairs,
         "lists" if log.list_users is None else "users",
         failed,
-        rank_by_document=_rank_by_document(shown[moved], log.pair_queries[used.pairs[moved]])
-        if is_shuffled
-        else 0.0,
+        rank_by_document=rank_by_document,
     )
     if len(estimate) == 1:
         return values
@@ -292,8 +297,8 @@ def _rates(counts: Counts) -> Float64Array:
 def _rank_by_document(shown: Float64Array, queries: Int32Array) -> float:
     """Return the share of the variance of ranks that the document explains, or 0 for lists in random order.
 
-    The share is ω² of a one-way analysis of variance within queries. Chance gives 0 on average; a
-    significant share below a tenth is ignored, as repeated lists of a user also cause it.
+    The share is ω² of a one-way analysis of variance within queries, with Fisher's test. Chance gives 0 on
+    average; a significant share below a tenth is ignored, as repeated lists of a user also cause it.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.
@@ -306,13 +311,15 @@ def _rank_by_document(shown: Float64Array, queries: Int32Array) -> float:
         centres = (np.bincount(queries, sums) / np.bincount(queries, impressions))[queries]
     between = float((impressions * (sums / impressions - centres) ** 2).sum())
     total = float((shown * (ranks - centres[:, np.newaxis]) ** 2).sum())
-    freedom = len(shown) - len(np.unique(queries))
-    within = (total - between) / max(1.0, impressions.sum() - len(shown))
+    freedom, rest = len(shown) - len(np.unique(queries)), impressions.sum() - len(shown)
+    within = (total - between) / max(1.0, rest)
     if not freedom or within <= 0.0:
         return 0.0
+    from scipy import special
+
     share = (between - freedom * within) / (total + within)
-    z_score = (between / within - freedom) / np.sqrt(2.0 * freedom)
-    return share if share > _MIN_ORDERED_SHARE and z_score > _MIN_ORDERED_Z_SCORE else 0.0
+    p = special.fdtrc(freedom, rest, between / (freedom * within))
+    return share if share > _MIN_ORDERED_SHARE and p < _MAX_P_OF_ORDER else 0.0
 
 
 def _interval(

@@ -14,6 +14,7 @@ from core.data.options import QUERY_TEXT
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
+from rankery.identifiers import EXACT_LIMIT
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -232,7 +233,7 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
 def _numbers(pointer: str, values: npt.ArrayLike, kind: type[_Number]) -> npt.NDArray[_Number]:
     try:
         return np.ascontiguousarray(values, dtype=kind)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
 
 
@@ -258,8 +259,8 @@ def _check_matrix(features: Float32Array) -> None:
 
 def _boundaries(query_boundaries: npt.ArrayLike, n_documents: int) -> Int64Array:
     offsets = _numbers("/query_boundaries", query_boundaries, np.float64)
-    if not (np.isfinite(offsets) & (offsets == np.floor(offsets))).all():
-        raise InvalidInput.at("/query_boundaries", "must be whole numbers")
+    if not ((np.abs(offsets) < EXACT_LIMIT) & (offsets == np.floor(offsets))).all():
+        raise InvalidInput.at("/query_boundaries", f"must be whole numbers below {EXACT_LIMIT:,}")
     boundaries = offsets.astype(np.int64)
     if boundaries.ndim != 1 or len(boundaries) < 2:
         raise InvalidInput.at(

@@ -187,6 +187,13 @@ def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, 
     assert "***" in stream.getvalue()
 
 
+def test_each_url_of_a_list_is_shown_without_its_password(logged: Logged) -> None:
+    """The host of a URL is shown, even if another URL follows without a blank."""
+    logger, stream = logged("console")
+    logger.info("brokers amqp://a:b@one,amqp://c:d@two")
+    assert "brokers amqp://***@one,amqp://***@two" in stream.getvalue()
+
+
 def test_a_port_and_a_reference_of_a_model_are_no_secret(logged: Logged) -> None:
     """A URL with a port may have @ in its path."""
     logger, stream = logged("console")

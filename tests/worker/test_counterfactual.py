@@ -126,6 +126,7 @@ def test_examination_covers_the_clicked_ranks_of_the_dataset(
     [
         ({"metric": "ndcg@10"}, "/metric"),
         ({"metric": "absent"}, "/metric"),
+        ({"metric": "clicks@0"}, "/metric"),
         ({"estimator": "examination"}, "/examination"),
         ({"examination": [1.0]}, "/examination"),
         ({"estimator": "cascade_doubly_robust", "normalised": True}, "/normalised"),

@@ -126,10 +126,13 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
     return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(values)))
 
 
-def are_whole_numbers(texts: Any) -> tuple[bool, bool]:
-    """Return whether all texts are whole numbers or empty, and whether float32 may round one of them."""
-    are_whole = pc.all(pc.match_substring_regex(texts, _WHOLE_NUMBER)).as_py()
-    return bool(are_whole), bool(pc.any(pc.match_substring_regex(texts, _LONG_NUMBER)).as_py())
+def are_whole_numbers(column: Any) -> tuple[bool, bool]:
+    """Return whether all cells are whole numbers or empty, and whether float32 may round one of them."""
+    texts, invalid = category_texts(column)
+    if len(invalid):
+        return False, False
+    are_whole = pc.all(pc.match_substring_regex(texts, _WHOLE_NUMBER), min_count=0).as_py()
+    return are_whole, pc.any(pc.match_substring_regex(texts, _LONG_NUMBER), min_count=0).as_py()
 
 
 def _codes(column: Any) -> Int64Array:

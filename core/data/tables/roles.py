@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from core.data.feature_choice import block_features, feature_blocks
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
-from core.data.tables.cells import are_whole_numbers, category_texts
+from core.data.tables.cells import are_whole_numbers
 from core.data.tables.problems import Problems, cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
@@ -182,17 +182,20 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     return replace(requested, query=query, document=document, ignore=ignored)
 
 
-def _long_whole_numbers(table: Table, names: Iterable[str]) -> set[str]:
+def _long_whole_numbers(table: Table, names: Sequence[str]) -> set[str]:
     """Return the columns of whole numbers only, of which float32 may round one."""
-    whole, long, positions = set(names), set[str](), [table.names.index(name) for name in names]
-    for arrays in table.blocks(positions, Problems(), None) if positions else ():
-        for position, column in zip(positions, arrays, strict=True):
-            name = table.names[position]
+    whole, long = set(names), set[str]()
+    positions = [table.names.index(name) for name in names]
+    for arrays in table.blocks(positions, Problems(), None) if names else ():
+        for name, column in zip(names, arrays, strict=True):
             if name in whole:
-                values, invalid = category_texts(column)
-                are_whole, has_long = (False, False) if len(invalid) else are_whole_numbers(values)
-                whole -= set() if are_whole else {name}
-                long |= {name} if has_long else set()
+                are_whole, has_long = are_whole_numbers(column)
+                if not are_whole:
+                    whole.remove(name)
+                elif has_long:
+                    long.add(name)
+        if not whole:
+            break
     return whole & long
 
 

@@ -34,7 +34,7 @@ _WEB = ("https", "http")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Words in the names of parameters with credentials, such as `X-Amz-Signature`, `apiKey` and `access_token`.
 _SECRET = re.compile(
-    r"sig|keys?|auth|authorization|(api|access|auth)(key|token)|(signature|token|secret|password|credential).*",
+    r"sig|keys?|auth(entication|orization)?|(api|access|auth)(key|token)|(signature|token|secret|password|credential).*",
     re.IGNORECASE,
 )
 

@@ -211,6 +211,10 @@ def test_ordered_lists_are_reported() -> None:
     )
     shuffled, _, _ = simulated(4_000, "shuffle")
     assert "order" not in estimate_propensities(shuffled, plan).summary
+    lists = np.repeat(np.arange(shuffled.n_lists), np.diff(shuffled.list_boundaries))
+    is_shuffled = shuffled.list_queries[lists] % 2 == 0
+    pairs = shuffled.pairs[np.lexsort((np.where(is_shuffled, shuffled.ranks, shuffled.pairs), lists))]
+    assert "not in random order" in estimate_propensities(replace(shuffled, pairs=pairs), plan).summary
 
 
 def test_shuffled_lists_need_no_query_twice() -> None:
@@ -222,6 +226,19 @@ def test_shuffled_lists_need_no_query_twice() -> None:
     assert found.n_pairs == found.impressions.sum() == once.n_impressions
     assert ((found.lower <= truth.propensities) & (truth.propensities <= found.upper)).all()
     assert "order" not in found.summary
+
+
+def test_few_repeated_lists_are_in_random_order_by_chance() -> None:
+    """Two lists may have one order, or leave the variance of the ranks of a document unknown."""
+    judged = synthetic_dataset(400, seed=0, documents_per_query=4, n_features=2)
+    plan = PropensityPlan(method="shuffled", positions=4, resamples=0)
+    for seed in range(30):
+        shuffled = SimulationPlan(lists=800, swaps="shuffle", seed=seed)
+        log, _ = simulate(judged, [judged.labels], UserModel(), shuffled)
+        first = np.unique(log.list_queries, return_index=True)[1]
+        again = np.flatnonzero(log.list_queries == log.list_queries[0])[1:2]
+        few = log.take_lists(np.sort(np.append(first, again)))
+        assert "order" not in estimate_propensities(few, plan).summary, seed
 
 
 def test_lists_of_other_versions_are_left_out() -> None:

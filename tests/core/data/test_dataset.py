@@ -48,6 +48,8 @@ def test_names_default_to_numbers_from_one() -> None:
         ({"query_boundaries": [0, 2, 1, 3]}, "/query_boundaries/2"),
         ({"query_boundaries": [0, 2.5, 3]}, "/query_boundaries"),
         ({"query_boundaries": [0, np.nan, 3]}, "/query_boundaries"),
+        ({"query_boundaries": [0, 1e300]}, "/query_boundaries"),
+        ({"labels": [0, 1, 10**400]}, "/labels"),
         ({"query_boundaries": ["a", "b"]}, "/query_boundaries"),
         ({"document_weights": ["a", 1, 2]}, "/document_weights"),
         ({"query_boundaries": [0, 2, 2, 3]}, "/query_boundaries/2"),

@@ -72,6 +72,7 @@ def test_urls_have_one_form(text: str, shown: str, segments: tuple[str, ...]) ->
         "https://ex.org/x?apiKey=1",
         "https://ex.org/x?apikey=1",
         "https://ex.org/x?AWSAccessKeyId=1",
+        "https://ex.org/x?authentication=1",
         "https://ex.org:99999/x",
         "https:///x",
         "hf:name",
