@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from core.scorers.trial import TriedModel, try_file
 from core.store import Store
 from tests.servers.dask import DaskCluster, running_cluster
 from tests.servers.fixtures import StoreArguments
 from tests.worker.inline_worker import InlineWorker
 from worker import WorkerSettings
 from worker.job.run import JobRun
+from worker.runners import imports
 
 # Secrets in the environment of a Dask worker, which no rank may see.
 DASK_SECRETS = {
@@ -90,6 +92,16 @@ def opened_inline_worker(migrated_file: Path, data_dir: Path) -> Iterator[Inline
     store = Store.open(settings)
     yield InlineWorker(store, settings)
     store.close()
+
+
+@pytest.fixture
+def tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try imported models in the process of the test, which saves the start of another process."""
+
+    def try_here(run: JobRun, path: Path) -> TriedModel:
+        return try_file(path.read_bytes(), run.settings.reading_limits.features)
+
+    monkeypatch.setattr(imports, "try_model", try_here)
 
 
 @pytest.fixture

@@ -169,6 +169,7 @@ def test_a_file_without_a_checksum_gets_one_when_it_is_read(inline_worker: Inlin
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("tried_here")
 def test_another_import_of_a_model_repairs_its_copies(inline_worker: InlineWorker, content: bytes) -> None:
     """An import of the same text with another name replaces the damaged copy."""
     dataset = upload(inline_worker, content)
@@ -184,6 +185,7 @@ def test_another_import_of_a_model_repairs_its_copies(inline_worker: InlineWorke
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("tried_here")
 def test_a_model_altered_before_its_import_is_refused(inline_worker: InlineWorker, content: bytes) -> None:
     """An upload whose content does not match its checksum is refused."""
     dataset = upload(inline_worker, content)

@@ -1,5 +1,6 @@
 """Datasets of several files in data roots, which workers read in place."""
 
+import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -164,8 +165,10 @@ def test_reading_reports_progress_and_can_be_cancelled(corpus: Corpus) -> None:
     values = np.random.default_rng(0).random((60_000, 50), np.float32)
     features = {f"x{number}": values[:, number] for number in range(50)}
     queries = {"query_id": np.arange(60_000) // 20, "label": np.arange(60_000) % 3}
-    for number in range(12):
-        pq.write_table(pa.table({**queries, **features}), folder / f"part-{number}.parquet")
+    first = folder / "part-0.parquet"
+    pq.write_table(pa.table({**queries, **features}), first)
+    for number in range(1, 12):
+        shutil.copy(first, folder / f"part-{number}.parquet")
     source = corpus.source("large", columns={"features": list(features)})
     with corpus.store.begin() as tx:
         dataset_id = tx.datasets.add("d", source).id

@@ -122,6 +122,7 @@ def test_an_imported_model_can_be_evaluated(inline_worker: InlineWorker, model_t
     assert not any(key.startswith("model-uploads/") for key in _artifacts(inline_worker))
 
 
+@pytest.mark.usefixtures("tried_here")
 def test_a_text_with_line_ends_of_windows_is_imported(inline_worker: InlineWorker, model_text: str) -> None:
     """The model is stored with line feeds, to which LightGBM's `tree_sizes` refers."""
     job = _run_import(inline_worker, model_text.replace("\n", "\r\n"))
@@ -134,7 +135,7 @@ def test_a_text_with_line_ends_of_windows_is_imported(inline_worker: InlineWorke
     assert (model.sha256, model.size_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
 
 
-@pytest.mark.long
+@pytest.mark.usefixtures("tried_here")
 def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(inline_worker: InlineWorker) -> None:
     """The model records the spelling in its text, and an import of the text has the same features."""
     names = ("a b", "a_b", "größe", "price:usd")

@@ -139,9 +139,9 @@ def test_a_deleted_file_accepts_no_writes(store: Store, settings: StoreSettings)
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("name", ["a?b", "a%41", "a#b", "a b&mode=ro", "é+"])
-def test_any_folder_may_hold_the_database(tmp_path: Path, name: str) -> None:
+def test_any_folder_may_hold_the_database(tmp_path: Path) -> None:
     """Characters with a meaning in URLs are taken literally: the file is in the folder, not beside it."""
+    name = "é+ %41#a b?c&mode=ro"
     opened = Store.open(StoreSettings(data_dir=tmp_path / name))
     opened.migrate()
     assert opened.fault() is None
