@@ -49,12 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return two processes more than processors, at most 4: tests wait for services a third of the time.
+    """Return one process more than processors, at most 4: tests wait for services a third of the time.
 
     With `--numprocesses logical`, for tests without services, as many as processors: each collects all tests.
     """
     processors = available_cpus()
-    return processors if config.option.numprocesses == "logical" else min(processors + 2, 4)
+    return processors if config.option.numprocesses == "logical" else min(processors + 1, 4)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
