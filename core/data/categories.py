@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.types import Float32Array, Float64Array, FloatArray
-from rankery.identifiers import EXACT_LIMIT
+from rankery.identifiers import EXACT_LIMIT, exact_limit
 
 MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
@@ -140,9 +140,8 @@ class Categories:
         values, codes = self._ordered_numbers
         values = values.astype(numbers.dtype)
         positions = np.minimum(np.searchsorted(values, numbers), len(values) - 1)
-        is_known = values[positions] == numbers
-        if numbers.dtype == np.float32:  # a larger number may be that of another category, rounded
-            is_known &= np.abs(numbers) < FLOAT32_EXACT_LIMIT
+        # A larger number may be that of another category, rounded.
+        is_known = (values[positions] == numbers) & (np.abs(numbers) < exact_limit(numbers.dtype))
         return np.where(is_known, codes[positions], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:

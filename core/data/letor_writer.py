@@ -16,8 +16,8 @@ from core.data.trec.spelling import BLANK
 from core.errors import InvalidInput
 from core.types import Float32Array
 
-_BLANK = re.compile(r"[ \t\r\n]")
-_QUERY_BLANK = re.compile(r"\s")  # readers refuse other blanks in the id of a query
+_SEPARATOR = re.compile(r"[ \t\r\n]")
+_ANY_BLANK = re.compile(r"\s")  # readers refuse other blanks in the id of a query
 _KEY = re.compile(r"[A-Za-z][^ \t\r\n=]*")
 _WRITTEN_CELLS = 100_000  # bounds the texts in memory to about 10 MB
 
@@ -36,8 +36,8 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
     """
     if not dataset.n_features:
         raise InvalidInput.at("/features", "cannot be written as LETOR: there must be at least one feature")
-    _check_ids("/query_ids", dataset.query_ids, _QUERY_BLANK)
-    _check_ids("/document_ids", dataset.document_ids, _BLANK)
+    _check_ids("/query_ids", dataset.query_ids, _ANY_BLANK)
+    _check_ids("/document_ids", dataset.document_ids, _SEPARATOR)
     for name, column in dataset.document_columns.items():
         _check_column(name, column)
     for lines in _line_blocks(dataset):
@@ -94,7 +94,7 @@ def _writable_columns(file: BinaryIO) -> set[str]:
     for batch in read_texts(file):
         if writable is None:
             writable = {name for name in batch.schema.names[2:] if _KEY.fullmatch(name)}
-        for name, blank in (("query_id", BLANK), ("document_id", _BLANK.pattern)):
+        for name, blank in (("query_id", BLANK), ("document_id", _SEPARATOR.pattern)):
             ids = batch.column(name).cast(pa.large_string())
             refused = pc.match_substring_regex(ids, f"^$|{blank}")
             if pc.any(refused).as_py():
@@ -104,7 +104,7 @@ def _writable_columns(file: BinaryIO) -> set[str]:
         writable = {
             name
             for name in writable
-            if not pc.any(pc.match_substring_regex(batch.column(name), _BLANK.pattern)).as_py()
+            if not pc.any(pc.match_substring_regex(batch.column(name), _SEPARATOR.pattern)).as_py()
         }
     return writable or set()
 
@@ -149,7 +149,7 @@ def _check_column(name: str, column: Sequence[str]) -> None:
             "cannot be written as LETOR: must begin with a letter and contain neither blanks nor =",
         )
     for position, value in enumerate(column):
-        if _BLANK.search(value):
+        if _SEPARATOR.search(value):
             raise InvalidInput.at(
                 f"/document_columns/{name}/{position}",
                 f"cannot be written as LETOR: must not contain blanks; found {value!r}",
